@@ -176,7 +176,7 @@ class OwnFiles:
         if others:
             raise GraderError(
                 f"nothing was written: {', '.join(map(str, others))} was changed since it was "
-                f"made, or is not from here; move it away{or_else}"
+                f"made, or was not written by this command; move it away{or_else}"
             )
 
     def lists(self, name: str) -> bool:

@@ -15,7 +15,7 @@
 #
 # You will build a language model by counting. In the end it will write text and compete with the model of the course package.
 #
-# - **You write** nine short functions, and a test that judges somebody else's. Each is graded on its own. One more question asks for words instead of code.
+# - **You write** nine short functions, and a test that judges somebody else's. Each is graded on its own. One more question is answered in words.
 # - **You need** the chapter on n-gram models, and Python's `dict` and `Counter`.
 # - **Time:** about three hours and forty minutes. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
@@ -754,7 +754,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. Judge the assistant  (6 points, 20 minutes, difficulty 3 of 5)
 #
-# **Why.** An assistant writes `context_of` in ten seconds, and it looks right. Is it? What is left to you is to find out. This time you write the *test*.
+# **Why.** An assistant writes `context_of` in ten seconds, and it looks right. Is it? Finding out is left to you. This time you write the *test*.
 #
 # **Contract.** `judge_context_of(implementation)`
 #
@@ -763,17 +763,17 @@ print("All visible tests passed.")
 # | `implementation` | function | somebody's `context_of`, to be called as in task {task:context_of} |
 # | **returns** | `bool` | True if it does what task {task:context_of} asks for, False if it does not |
 #
-# - The grader runs your test on fourteen implementations that you do not see: five right ones, in styles of their own, and nine that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
-# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises one of its own has not judged.
-# - Judge what is returned; what becomes of the caller's list is not judged here. You may hold the results against your own `context_of`; then a mistake in it costs points here too.
+# - The grader runs your test on fourteen implementations that you do not see: five right ones, in styles of their own, and nine that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: saying the same every time earns nothing.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises an exception of its own has not judged.
+# - Judge what is returned; what becomes of the caller's list is not judged here. You may compare the results with those of your own `context_of`; then a mistake in it costs points here too.
 #
 # **By hand.** Which call tells what? Say what each would return before you look at code. At order 2, with `0` for `eos`:
 #
-# | somebody | for `[0, 1, 2]` | for `[1, 0, 2, 0]` |
+# | an implementation that … | for `[0, 1, 2]` | for `[1, 0, 2, 0]` |
 # |---|---|---|
-# | who is right | `(2,)` | `(0,)` |
-# | who sees one token too many | `(1, 2)` | `(0,)` |
-# | who cuts off the wall itself | `(2,)` | `()` |
+# | is right | `(2,)` | `(0,)` |
+# | sees one token too many | `(1, 2)` | `(0,)` |
+# | cuts off the wall itself | `(2,)` | `()` |
 #
 # Each call tells one of the two from what is right, and says nothing of the other.
 #

@@ -13,9 +13,9 @@
 # %% [markdown]
 # # Problem set 2: tokenization
 #
-# A model reads numbers. In this set you will build what turns any text into numbers and back: byte-pair encoding, as GPT-2 and its successors use it. In the end your tokenizer will learn from real text, and must give the same ids as the course package and as a published library.
+# A model reads numbers. In this set you will build what turns any text into numbers and back: byte-pair encoding, as GPT-2 and its successors use it. At the end your tokenizer will learn from real text, and must give the same ids as the course package and as a published library.
 #
-# - **You write** seven functions, and a test that judges somebody else's. Each is graded on its own. One more question asks for words instead of code.
+# - **You write** seven functions, and a test that judges somebody else's. Each is graded on its own. One more question is answered in words.
 # - **You need** the chapter on tokenization, and Python's `dict`, `list` and `bytes`.
 # - **Time:** about three hours. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
@@ -31,7 +31,7 @@
 #
 # Rules for the whole set:
 #
-# - The one float that you return, in task {task:bytes_per_token}, must be right to about 9 digits. All else is exact.
+# - The one float that you return, in task {task:bytes_per_token}, must be right to about 9 digits. Everything else is exact.
 # - Use Python and its standard library. Do not import a tokenizer from a package, `course_pkg` included.
 # - Do not change your arguments. The caller still needs them.
 # - Keep the names of the functions and of their arguments.
@@ -89,7 +89,7 @@ def toy_vocabulary(merges=MERGES):
 # %% [markdown]
 # ## {task}. Count pairs  (10 points, 15 minutes, difficulty 1 of 5)
 #
-# **Why.** Training asks one question again and again: which two neighbours occur together most often? A corpus has few different words, and most of them many times. So we count in a table of words, and not in the running text.
+# **Why.** Training asks one question again and again: which two neighbours occur together most often? A corpus repeats its words: it has far fewer different words than words. So we count in a table of words rather than in the running text.
 #
 # **Contract.** `count_pairs(words, counts)`
 #
@@ -140,10 +140,10 @@ assert pairs[(7, 5)] == 3, "the second word occurs 3 times, and so does each pai
 assert pairs[(7, 7)] == 4, "pairs may overlap: (7, 7) occurs twice in [7, 7, 7], a word seen twice"
 assert (words, counts) == ([[7, 7, 7], [7, 5]], [2, 3]), "your function changes its arguments"
 assert count_pairs([[1, 2], [3, 4]], [1, 1]) == {(1, 2): 1, (3, 4): 1}, (
-    "the last id of a word and the first of the next are no pair"
+    "the last id of a word and the first of the next are not a pair"
 )
 assert count_pairs([[0, 2], [0, 2]], [5, 6]) == {(0, 2): 11}, "add up over all words"
-assert count_pairs([[], [4]], [3, 3]) == {}, "words of no or one id have no pair"
+assert count_pairs([[], [4]], [3, 3]) == {}, "a word of one id, or of none, has no pair"
 print("All visible tests passed.")
 
 # %% [markdown]
@@ -157,11 +157,11 @@ print("All visible tests passed.")
 # |---|---|---|
 # | `ids` | list of `int` | may be empty, and thousands long |
 # | `pair` | tuple of two `int` | both may be the same id |
-# | `merged` | `int` | stands in the place of the pair afterwards |
-# | **returns** | `list` | a new list, in which every occurrence of the pair has become `merged` |
+# | `merged` | `int` | the id that replaces the pair |
+# | **returns** | `list` | a new list, with every occurrence of the pair replaced by `merged` |
 #
 # - Go from left to right. An id that has been merged is used up: `[7, 7, 7]` has room for one merge of `(7, 7)`, not two.
-# - Do not rely on numbers: only ask whether two ids are equal. In task {task:encode_word} you may pass `bytes` objects instead. `merged` may even be an id that the list holds already.
+# - Do not rely on the ids being numbers: only ask whether two of them are equal. In task {task:encode_word} you may pass `bytes` objects instead. `merged` may even be an id that the list holds already.
 #
 # **By hand.** `pair = (7, 7)`, `merged = 9`:
 #
@@ -209,8 +209,8 @@ assert result == [9, 3], f"an id in no pair stays, at the end too; [1, 2, 3] bec
 result = merge_pair([7, 7, 7, 5], (7, 7), 9)
 assert result == [9, 7, 5], f"in [7, 7, 7, 5] the first two become 9, not {result}"
 assert merge_pair([7, 7, 7, 7], (7, 7), 9) == [9, 9], "four equal ids have room for two merges"
-assert merge_pair([2, 1, 2], (1, 2), 9) == [2, 9], "(2, 1) is another pair than (1, 2)"
-assert merge_pair([1, 3, 2], (1, 2), 9) == [1, 3, 2], "1 and 2 are no neighbours in [1, 3, 2]"
+assert merge_pair([2, 1, 2], (1, 2), 9) == [2, 9], "(2, 1) is not the pair (1, 2)"
+assert merge_pair([1, 3, 2], (1, 2), 9) == [1, 3, 2], "1 and 2 are not neighbours in [1, 3, 2]"
 assert merge_pair([], (1, 2), 9) == [], "nothing in, nothing out"
 assert merge_pair([b"l", b"o"], (b"l", b"o"), b"lo") == [b"lo"], "bytes objects can be merged too"
 print("All visible tests passed.")
@@ -225,13 +225,13 @@ print("All visible tests passed.")
 # | argument | type | meaning |
 # |---|---|---|
 # | `words` | `dict` from `bytes` to `int`, at least 1 | how often each word occurs; a word may be empty, and there may be no words |
-# | `n_tokens` | `int`, at least 256 | stop at so many tokens, the 256 bytes included |
-# | `min_count` | `int`, at least 1 | stop when no pair occurs as often as this |
+# | `n_tokens` | `int`, at least 256 | stop at this many tokens, the 256 bytes included |
+# | `min_count` | `int`, at least 1 | stop when no pair occurs at least this often |
 # | **returns** | `(tokens, merges)` | the tokens by id, a list of `bytes`; the merged pairs in order, a list of `(bytes, bytes)` |
 #
 # - The tokens 0 to 255 are the single bytes, then each merge adds one. In all words that you are given, no two merges make the same bytes.
 # - **Ties.** Of equally frequent pairs, take the one whose *first id* is smallest. If that is equal too, take the one whose second id is smallest. Every trainer must have some rule for this, or two runs would give two vocabularies.
-# - Stop as well when no pair is left.
+# - Also stop when no pair is left.
 #
 # **By hand.** `WORDS`, up to 261 tokens:
 #
@@ -315,7 +315,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. Encode a word  (16 points, 30 minutes, difficulty 3 of 5)
 #
-# **Why.** A new word must be cut as training would have cut it: by the same merges, in the same order. The place of a merge in the list is its *rank*; a small rank was learned early. It is tempting to look for the longest known token instead, but this is another algorithm and gives other ids.
+# **Why.** A new word must be cut as training would have cut it: by the same merges, in the same order. The place of a merge in the list is its *rank*; a small rank was learned early. It is tempting to look for the longest known token instead, but that is a different algorithm, and it gives different ids.
 #
 # **Contract.** `encode_word(word, vocabulary, merges)`
 #
@@ -338,7 +338,7 @@ print("All visible tests passed.")
 # | n e w est | (e, w) rank 4 | (e, w) |
 # | n ew est | none | |
 #
-# And with the merges `[(b"h", b"e"), (b"t", b"h")]`, "the" becomes t + he. If you start from the left, or try t + h because it fits first, you get th + e.
+# And with the merges `[(b"h", b"e"), (b"t", b"h")]`, "the" becomes t + he. If you start from the left, or merge t + h because it comes first in the text, you get th + e.
 #
 # <details><summary>Hint</summary>
 #
@@ -385,7 +385,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. Encode a text  (12 points, 20 minutes, difficulty 3 of 5)
 #
-# **Why.** If merges could run over whole texts, "dog." and "dog!" would become tokens of their own, and so would "of the". So a text is first cut into pieces by a *split pattern*, and each piece is encoded apart. A space belongs to the word after it: that is why GPT-2 has tokens like `" the"`.
+# **Why.** If merges could run over whole texts, "dog." and "dog!" would become tokens of their own, and so would "of the". So a text is first cut into pieces by a *split pattern*, and each piece is encoded by itself. A space belongs to the word after it: that is why GPT-2 has tokens like `" the"`.
 #
 # **Contract.** `encode(text, vocabulary, merges, pattern)`
 #
@@ -449,7 +449,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. Decode  (10 points, 20 minutes, difficulty 2 of 5)
 #
-# **Why.** What a model writes are ids. Nothing forces it to finish a character before it begins another: it may give one byte of "é" and then a space. A decoder must not stumble over that.
+# **Why.** A model writes ids. Nothing forces it to finish a character before it begins another: it may give one byte of "é" and then a space. A decoder must not stumble over that.
 #
 # **Contract.** `decode(ids, vocabulary)`
 #
@@ -460,7 +460,7 @@ print("All visible tests passed.")
 # | **returns** | `str` | the text |
 #
 # - Special tokens are left out, inside a character too: `[195, 261, 169]` is "é", where 261 is `"<eos>"`.
-# - A character may lie in several tokens. Bytes that are no UTF-8 become U+FFFD, "�", as Python does it if you ask for `errors="replace"`.
+# - A character may be spread over several tokens. Bytes that are not UTF-8 become U+FFFD, "�", as in Python with `errors="replace"`.
 # - An id that is below 0, or not below the size of the vocabulary, raises a `ValueError`.
 #
 # **By hand.** 195 and 169 together are "é", though neither is a character alone. `[195, 169, 259]` is "élow". `[195, 259]` is "�low".
@@ -531,10 +531,10 @@ print("All visible tests passed.")
 # | argument | type | meaning |
 # |---|---|---|
 # | `tokenizer` | an object | its method `encode(text)` returns a list of ids |
-# | `texts` | list of `str` | encode each one apart |
+# | `texts` | list of `str` | encode each one by itself |
 # | **returns** | `float` | all bytes of the texts in UTF-8, divided by all their tokens |
 #
-# - Divide once: sum up first. A short text must not count as much as a long one.
+# - Add everything up first, and divide once. A short text must not count as much as a long one.
 # - If the texts give no token at all, raise a `ValueError`.
 #
 # **By hand.** A tokenizer cuts at spaces. `"a bc"` gives 2 tokens for 4 bytes. `"é"` gives 1 token for 2 bytes. Together: 6 bytes, 3 tokens, 2.0 bytes per token.
@@ -593,7 +593,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. Judge the assistant  (6 points, 20 minutes, difficulty 3 of 5)
 #
-# **Why.** An assistant writes `merge_pair` in ten seconds, and it looks right. Is it? What is left to you is to find out. This time you write the *test*.
+# **Why.** An assistant writes `merge_pair` in ten seconds, and it looks right. Is it? Finding out is left to you. This time you write the *test*.
 #
 # **Contract.** `judge_merge_pair(implementation)`
 #
@@ -602,23 +602,23 @@ print("All visible tests passed.")
 # | `implementation` | function | somebody's `merge_pair`, to be called as in task {task:merge_pair} |
 # | **returns** | `bool` | True if it does what task {task:merge_pair} asks for, False if it does not |
 #
-# - The grader runs your test on sixteen implementations that you do not see: five right ones, in styles of their own, and eleven that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
-# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises one of its own has not judged.
-# - Ids are `int` here. Judge what is returned; speed, and what becomes of the caller's list, are not judged here. You may hold the results against your own `merge_pair`; then a mistake in it costs points here too.
+# - The grader runs your test on sixteen implementations that you do not see: five right ones, in styles of their own, and eleven that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: saying the same every time earns nothing.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises an exception of its own has not judged.
+# - Ids are `int` here. Judge what is returned; speed, and what becomes of the caller's list, are not judged here. You may compare the results with those of your own `merge_pair`; then a mistake in it costs points here too.
 #
 # **By hand.** Which call tells what? Say what each would return before you look at code. `pair = (7, 7)`, `merged = 9`:
 #
-# | somebody | for `[7, 7]` | for `[7, 7, 7]` |
+# | an implementation that … | for `[7, 7]` | for `[7, 7, 7]` |
 # |---|---|---|
-# | who is right | `[9]` | `[9, 7]` |
-# | who goes from right to left | `[9]` | `[7, 9]` |
-# | who uses an id twice | `[9]` | `[9, 9]` |
+# | is right | `[9]` | `[9, 7]` |
+# | goes from right to left | `[9]` | `[7, 9]` |
+# | uses an id twice | `[9]` | `[9, 9]` |
 #
-# The first call is a warning: it tells nothing of either.
+# The first call is a warning: it gives neither mistake away.
 #
 # <details><summary>Hint</summary>
 #
-# Most mistakes in code like this show in a list of three or four ids, if it is the right one. There are few such lists of two different ids: you can try them all. `itertools.product((1, 2), repeat=3)` gives those of three.
+# Most mistakes in code like this show in some list of three or four ids. With two different ids there are few such lists: you can try them all. `itertools.product((1, 2), repeat=3)` gives those of three.
 #
 # </details>
 
@@ -694,7 +694,7 @@ else:
 #
 # 1. Anna says: "my perplexity is far smaller, so my model is better." Give both perplexities. Then give both losses in bits per byte. Who has the better model?
 # 2. Why must perplexities per token not be compared here, while bits per byte may?
-# 3. Both tokenizers read a Greek text now. Every Greek letter has two bytes in UTF-8. What do you expect for their bytes per token, and why? Name one consequence for a person who uses such a model in Greek.
+# 3. Now both tokenizers read a Greek text. Every Greek letter has two bytes in UTF-8. What do you expect for their bytes per token, and why? Name one consequence for a person who uses such a model in Greek.
 #
 # Write at most 150 words.
 #
@@ -764,7 +764,7 @@ print("every text comes back:", round_trip)
 # %% [markdown]
 # What you should see: three times `True`. If the merges differ, look at the first that does, and ask which rule decided it.
 #
-# (If you try texts of your own: the package cuts with the library `regex`, which takes a loose accent for part of a word. Python's `re` does not. So the ids of such a text may differ, and no one is wrong.)
+# (If you try texts of your own: the package cuts with the library `regex`, which takes a loose accent for part of a word. Python's `re` does not. So the ids of such a text may differ, and neither is wrong.)
 #
 # What does a larger vocabulary buy? The first merges are the best ones, so the first part of your list is the tokenizer that a smaller vocabulary would have given.
 
@@ -792,7 +792,7 @@ show(
 )
 
 # %% [markdown]
-# What you should see: on held-out text the first 16 merges already win more than a fifth, and 512 merges reach about 2.7 bytes per token (each version of Python has slightly other texts). Each doubling of the merges adds less. On German and Greek the same merges end at about 1.3: they are compressed by what they share with English, and by nothing else. A tokenizer is trained, and so it knows some languages better than others.
+# What you should see: on held-out text the first 16 merges already gain more than a fifth, and 512 merges reach about 2.7 bytes per token (each version of Python has slightly other texts). Each doubling of the merges adds less. On German and Greek the same merges end at about 1.3: they are compressed by what they share with English, and by nothing else. A tokenizer is trained, and so it knows some languages better than others.
 
 # %% [markdown]
 # ## An open challenge: fast and correct (not graded)
@@ -821,7 +821,7 @@ if TAKE_PART:
     tests = [(WORDS, 261, 1), (WORDS, 999, 7), ({b"ab": 1}, 999, 1), ({b"aaaa": 3, b"": 1}, 260, 1)]
     for words, n_tokens, min_count in tests:
         fast = fast_learn_merges(dict(words), n_tokens, min_count)
-        assert fast == learn_merges(words, n_tokens, min_count), f"other merges from {words}"
+        assert fast == learn_merges(words, n_tokens, min_count), f"different merges from {words}"
     start = time.process_time()
     package = BytePairTokenizer.train(
         train, vocab_size=N_TOKENS + 1, min_count=MIN_COUNT, pattern=SPLIT

@@ -15,7 +15,7 @@
 #
 # You will write the parts of two networks: one that reads a window of words, and one that carries a memory from word to word. You will also write what trains them: the loss, its gradient, backpropagation through time, and the clipping that keeps it from exploding. In the end both networks learn from stories, on your functions alone, beside the same networks of the course package.
 #
-# - **You write** eight short functions, and a test that judges somebody else's. Each is graded on its own. One more question asks for words instead of code.
+# - **You write** eight short functions, and a test that judges somebody else's. Each is graded on its own. One more question is answered in words.
 # - **You need** the chapters on the fixed-window model and on recurrent networks, and a little of PyTorch: indexing, `@`, broadcasting, `backward`.
 # - **Time:** about four hours. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
@@ -795,7 +795,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. Judge the assistant  (6 points, 25 minutes, difficulty 3 of 5)
 #
-# **Why.** An assistant writes `cross_entropy` in ten seconds, and it looks right. Is it? What is left to you is to find out. This time you write the *test*.
+# **Why.** An assistant writes `cross_entropy` in ten seconds, and it looks right. Is it? Finding out is left to you. This time you write the *test*.
 #
 # **Contract.** `judge_cross_entropy(implementation)`
 #
@@ -804,17 +804,17 @@ print("All visible tests passed.")
 # | `implementation` | function | somebody's `cross_entropy`, to be called as in task {task:cross_entropy} |
 # | **returns** | `bool` | True if it does what task {task:cross_entropy} asks for, False if it does not |
 #
-# - The grader runs your test on eighteen implementations that you do not see: five right ones, in styles of their own, and thirteen that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
-# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises one of its own has not judged.
-# - Judge what is returned; speed, gradients, and what becomes of the caller's tensors, are not judged here. You may hold the results against your own `cross_entropy`; then a mistake in it costs points here too.
+# - The grader runs your test on eighteen implementations that you do not see: five right ones, in styles of their own, and thirteen that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: saying the same every time earns nothing.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises an exception of its own has not judged.
+# - Judge what is returned; speed, gradients, and what becomes of the caller's tensors, are not judged here. You may compare the results with those of your own `cross_entropy`; then a mistake in it costs points here too.
 #
 # **By hand.** Which call tells what? Say what each would return before you look at code. All rows of scores are `[0, 0]`, and `ignore_index` is -100.
 #
-# | somebody | targets 0, 1 | targets 0, -100 |
+# | an implementation that … | targets 0, 1 | targets 0, -100 |
 # |---|---|---|
-# | who is right | 0.6931 | 0.6931 |
-# | who sums up | 1.3863 | 0.6931 |
-# | who divides by the number of all rows | 0.6931 | 0.3466 |
+# | is right | 0.6931 | 0.6931 |
+# | sums up | 1.3863 | 0.6931 |
+# | divides by the number of all rows | 0.6931 | 0.3466 |
 #
 # Each call tells one of the two from what is right, and says nothing of the other.
 #

@@ -15,7 +15,7 @@
 #
 # A recurrent network reads a sentence into one vector and must find everything in it again. Attention looks back instead: at every step it scores all that was read, and takes a weighted average of it. You will write this reading, look at what it aligns, and search for good texts with a beam. Then you will write the attention that transformers are made of: scaled, masked, with several heads. In the end it trains inside a model of the course package, beside the package's own.
 #
-# - **You write** nine short functions, and a test that judges somebody else's. Each is graded on its own. One more question asks for words instead of code.
+# - **You write** nine short functions, and a test that judges somebody else's. Each is graded on its own. One more question is answered in words.
 # - **You need** the chapters on sequence to sequence and on self-attention, and from PyTorch: `@` with leading axes, broadcasting, `transpose`, `reshape`.
 # - **Time:** about four hours and a half. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
@@ -817,7 +817,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. Judge the assistant  (6 points, 25 minutes, difficulty 3 of 5)
 #
-# **Why.** An assistant writes `attend` in ten seconds, and it looks right. Is it? What is left to you is to find out. This time you write the *test*.
+# **Why.** An assistant writes `attend` in ten seconds, and it looks right. Is it? Finding out is left to you. This time you write the *test*.
 #
 # **Contract.** `judge_attend(implementation)`
 #
@@ -826,18 +826,18 @@ print("All visible tests passed.")
 # | `implementation` | function | somebody's `attend`, to be called as in task {task:attend} |
 # | **returns** | `bool` | True if it does what task {task:attend} asks for, False if it does not |
 #
-# - The grader runs your test on sixteen implementations that you do not see: five right ones, in styles of their own, and eleven that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
-# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into a tensor. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises one of its own has not judged.
+# - The grader runs your test on sixteen implementations that you do not see: five right ones, in styles of their own, and eleven that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: saying the same every time earns nothing.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into a tensor. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises an exception of its own has not judged.
 # - Judge what is returned, for any arguments that the contract of task {task:attend} allows. Gradients and speed are not judged here.
-# - You may hold the results against your own `attend`, against torch, or against numbers that you know. If you use your own function, a mistake in it costs points here too.
+# - You may compare the results with those of your own `attend`, with torch's, or with numbers that you know. If you use your own function, a mistake in it costs points here too.
 #
 # **By hand.** Which call tells what? Say what it would return before you look at the code.
 #
-# | somebody | returns for the mask of the table in task {task:attend} | and without a mask |
+# | an implementation that … | returns for the mask of the table in task {task:attend} | and without a mask |
 # |---|---|---|
-# | who is right | 2, 2 | 2, 2 |
-# | who leaves the mask out | 2, 2 | 2, 2 |
-# | who inverts the mask | 0, 2 | 2, 2 |
+# | is right | 2, 2 | 2, 2 |
+# | leaves the mask out | 2, 2 | 2, 2 |
+# | inverts the mask | 0, 2 | 2, 2 |
 #
 # The second row is a warning: this mask does not show who leaves it out.
 #

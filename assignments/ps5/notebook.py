@@ -15,7 +15,7 @@
 #
 # You will write everything that a transformer block is made of besides self-attention: two ways to say where a word stands, two norms, the feed-forward layer, the wiring of the block, the attention with which a decoder reads an encoder, and the count of all parameters. In the end your parts replace those of the course's own models and learn beside them.
 #
-# - **You write** eight short functions, and a test that judges somebody else's. Each is graded on its own. One more question asks for words instead of code.
+# - **You write** eight short functions, and a test that judges somebody else's. Each is graded on its own. One more question is answered in words.
 # - **You need** the chapters on self-attention, positions and the transformer, and some PyTorch: `@`, broadcasting, `mean(dim=-1, keepdim=True)`.
 # - **Time:** about four hours and twenty minutes. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
@@ -858,7 +858,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. Judge the assistant  (6 points, 20 minutes, difficulty 3 of 5)
 #
-# **Why.** An assistant writes `rms_norm` in ten seconds, and it looks right. Is it? A wrong one trains all the same, a little worse. What is left to you is to find out. This time you write the *test*.
+# **Why.** An assistant writes `rms_norm` in ten seconds, and it looks right. Is it? A wrong one trains all the same, a little worse. Finding out is left to you. This time you write the *test*.
 #
 # **Contract.** `judge_rms_norm(implementation)`
 #
@@ -867,17 +867,17 @@ print("All visible tests passed.")
 # | `implementation` | function | somebody's `rms_norm`, to be called as in task {task:rms_norm} |
 # | **returns** | `bool` | True if it does what task {task:rms_norm} asks for, False if it does not |
 #
-# - The grader runs your test on seventeen implementations that you do not see: five right ones, in styles of their own, and twelve that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
-# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises one of its own has not judged.
-# - Judge what is returned, to about one part in a hundred; speed, gradients, and what becomes of the caller's tensor, are not judged here. You may hold the results against your own `rms_norm`; then a mistake in it costs points here too.
+# - The grader runs your test on seventeen implementations that you do not see: five right ones, in styles of their own, and twelve that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: saying the same every time earns nothing.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises an exception of its own has not judged.
+# - Judge what is returned, to about one part in a hundred; speed, gradients, and what becomes of the caller's tensor, are not judged here. You may compare the results with those of your own `rms_norm`; then a mistake in it costs points here too.
 #
 # **By hand.** Which call tells what? Say what each would return before you look at code. $x = (1, -1)$, `eps` is 3.
 #
-# | somebody | `weight` (1, 1) | `weight` (2, 1) |
+# | an implementation that … | `weight` (1, 1) | `weight` (2, 1) |
 # |---|---|---|
-# | who is right | (0.5, -0.5) | (1, -0.5) |
-# | who leaves the weight out | (0.5, -0.5) | (0.5, -0.5) |
-# | who subtracts the mean first | (0.5, -0.5) | (1, -0.5) |
+# | is right | (0.5, -0.5) | (1, -0.5) |
+# | leaves the weight out | (0.5, -0.5) | (0.5, -0.5) |
+# | subtracts the mean first | (0.5, -0.5) | (1, -0.5) |
 #
 # A weight of ones tells nothing of the second, and numbers whose mean is 0 tell nothing of the third.
 #

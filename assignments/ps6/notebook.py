@@ -15,7 +15,7 @@
 #
 # You will write everything that surrounds a model when it is pretrained and when it writes: the step of the optimizer, the learning rate, the batches, the loss; then the two cuts that keep a sampler from talking nonsense, the draw itself, and the loop that writes with a key/value cache. In the end your functions pretrain a small GPT and let it tell a story.
 #
-# - **You write** eight short functions, and a test that judges somebody else's. Each is graded on its own. One more question asks for words instead of code.
+# - **You write** eight short functions, and a test that judges somebody else's. Each is graded on its own. One more question is answered in words.
 # - **You need** the chapters on training transformers and on GPT, and some PyTorch: indexing with tensors, `cumsum`, `sort`, `gather`, `torch.where`.
 # - **Time:** about four hours. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
@@ -788,7 +788,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. Judge the assistant  (6 points, 20 minutes, difficulty 3 of 5)
 #
-# **Why.** An assistant writes `keep_top_k` in ten seconds, and it looks right. Is it? What is left to you is to find out. This time you write the *test*.
+# **Why.** An assistant writes `keep_top_k` in ten seconds, and it looks right. Is it? Finding out is left to you. This time you write the *test*.
 #
 # **Contract.** `judge_keep_top_k(implementation)`
 #
@@ -797,17 +797,17 @@ print("All visible tests passed.")
 # | `implementation` | function | somebody's `keep_top_k`, to be called as in task {task:keep_top_k} |
 # | **returns** | `bool` | True if it does what task {task:keep_top_k} asks for, False if it does not |
 #
-# - The grader runs your test on seventeen implementations that you do not see: five right ones, in styles of their own, and twelve that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
-# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises one of its own has not judged.
-# - Judge what is returned, its dtype, too; speed, loops, and what becomes of the caller's tensor, are not judged here. You may hold the results against your own `keep_top_k`; then a mistake in it costs points here too.
+# - The grader runs your test on seventeen implementations that you do not see: five right ones, in styles of their own, and twelve that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: saying the same every time earns nothing.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises an exception of its own has not judged.
+# - Judge what is returned, its dtype, too; speed, loops, and what becomes of the caller's tensor, are not judged here. You may compare the results with those of your own `keep_top_k`; then a mistake in it costs points here too.
 #
 # **By hand.** Which call tells what? Say what each would return before you look at code. The logits are (1, 3, 2, 2).
 #
-# | somebody | `k` = 1 | `k` = 2 |
+# | an implementation that … | `k` = 1 | `k` = 2 |
 # |---|---|---|
-# | who is right | (-inf, 3, -inf, -inf) | (-inf, 3, 2, 2) |
-# | who keeps exactly `k` | (-inf, 3, -inf, -inf) | (-inf, 3, 2, -inf) |
-# | who lets one more stand | (-inf, 3, 2, 2) | (-inf, 3, 2, 2) |
+# | is right | (-inf, 3, -inf, -inf) | (-inf, 3, 2, 2) |
+# | keeps exactly `k` | (-inf, 3, -inf, -inf) | (-inf, 3, 2, -inf) |
+# | lets one more stand | (-inf, 3, 2, 2) | (-inf, 3, 2, 2) |
 #
 # Each call tells one of the two from what is right, and says nothing of the other.
 #

@@ -15,7 +15,7 @@
 #
 # A model that may look at both sides of a word cannot be asked for the next one: it would see it. BERT hides words and is asked what stood there. You will write everything that turns plain text into this exercise: which positions are hidden, what the model sees there instead, how two texts are joined, what enters the first block, and where the loss is taken. Then you will hide whole spans, as T5 does. In the end your functions train a small BERT that fills gaps.
 #
-# - **You write** nine short functions, and a test that judges somebody else's. Each is graded on its own. One more question asks for words instead of code.
+# - **You write** nine short functions, and a test that judges somebody else's. Each is graded on its own. One more question is answered in words.
 # - **You need** the chapters on the transformer and on BERT, and from PyTorch: boolean masks as indices, `torch.where`, drawing with a `torch.Generator`. Tasks {task:next_sentence_pairs}, {task:join_pair}, {task:hide_spans} and {task:fill_spans} are plain Python on lists.
 # - **Time:** about four hours. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
@@ -887,7 +887,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. Judge the assistant  (6 points, 20 minutes, difficulty 3 of 5)
 #
-# **Why.** An assistant writes `join_pair` in ten seconds, and it looks right. Is it? What is left to you is to find out. This time you write the *test*.
+# **Why.** An assistant writes `join_pair` in ten seconds, and it looks right. Is it? Finding out is left to you. This time you write the *test*.
 #
 # **Contract.** `judge_join_pair(implementation)`
 #
@@ -896,17 +896,17 @@ print("All visible tests passed.")
 # | `implementation` | function | somebody's `join_pair`, to be called as in task {task:join_pair} |
 # | **returns** | `bool` | True if it does what task {task:join_pair} asks for, False if it does not |
 #
-# - The grader runs your test on eighteen implementations that you do not see: five right ones, in styles of their own, and thirteen that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
-# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises one of its own has not judged.
-# - Judge what is returned; what becomes of the caller's lists is not judged here. You may hold the results against your own `join_pair`; then a mistake in it costs points here too.
+# - The grader runs your test on eighteen implementations that you do not see: five right ones, in styles of their own, and thirteen that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: saying the same every time earns nothing.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises an exception of its own has not judged.
+# - Judge what is returned; what becomes of the caller's lists is not judged here. You may compare the results with those of your own `join_pair`; then a mistake in it costs points here too.
 #
 # **By hand.** Which call tells what? Say what each would return before you look at code. [CLS] is 1, [SEP] is 2.
 #
-# | somebody | texts `[10]`, `[20]`, `longest` 5 | texts `[10, 11]`, `[20, 21]`, `longest` 6 |
+# | an implementation that … | texts `[10]`, `[20]`, `longest` 5 | texts `[10, 11]`, `[20, 21]`, `longest` 6 |
 # |---|---|---|
-# | who is right | `[1, 10, 2, 20, 2]` | `[1, 10, 11, 2, 20, 2]` |
-# | who cuts the first of two equals | `[1, 10, 2, 20, 2]` | `[1, 10, 2, 20, 21, 2]` |
-# | who counts no special tokens | `[1, 10, 2, 20, 2]` | `[1, 10, 11, 2, 20, 21, 2]` |
+# | is right | `[1, 10, 2, 20, 2]` | `[1, 10, 11, 2, 20, 2]` |
+# | cuts the first of two equals | `[1, 10, 2, 20, 2]` | `[1, 10, 2, 20, 21, 2]` |
+# | counts no special tokens | `[1, 10, 2, 20, 2]` | `[1, 10, 11, 2, 20, 21, 2]` |
 #
 # The first call is a warning: nothing is cut, so it tells nothing.
 #

@@ -819,7 +819,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. Judge the assistant  (6 points, 20 minutes, difficulty 3 of 5)
 #
-# **Why.** An assistant writes `reply_targets` in ten seconds, and it looks right. Is it? One that trains on the prompts, too, gives no error: only a worse assistant, weeks later. What is left to you is to find out. This time you write the *test*.
+# **Why.** An assistant writes `reply_targets` in ten seconds, and it looks right. Is it? One that trains on the prompts, too, gives no error: only a worse assistant, weeks later. Finding out is left to you. This time you write the *test*.
 #
 # **Contract.** `judge_reply_targets(implementation)`
 #
@@ -828,15 +828,15 @@ print("All visible tests passed.")
 # | `implementation` | function | somebody's `reply_targets`, to be called as in task {task:reply_targets} |
 # | **returns** | `bool` | True if it does what task {task:reply_targets} asks for, False if it does not |
 #
-# - The grader runs your test on sixteen implementations that you do not see: five right ones, in styles of their own, and eleven that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
-# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises one of its own has not judged.
-# - Judge what is returned; speed, and what becomes of the caller's tensors, are not judged here. You may hold the results against your own `reply_targets`; then a mistake in it costs points here too.
+# - The grader runs your test on sixteen implementations that you do not see: five right ones, in styles of their own, and eleven that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: saying the same every time earns nothing.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises an exception of its own has not judged.
+# - Judge what is returned; speed, and what becomes of the caller's tensors, are not judged here. You may compare the results with those of your own `reply_targets`; then a mistake in it costs points here too.
 #
 # **By hand.** Which call tells what? Say what each would return before you look at code. The ids are 4, 5, 6, 7, the prompt has two of them, and nothing is ignored but -100.
 #
-# | somebody | `lengths` 4 | `lengths` 3 |
+# | an implementation that … | `lengths` 4 | `lengths` 3 |
 # |---|---|---|
-# | who is right | -100, 6, 7, -100 | -100, 6, -100, -100 |
+# | is right | -100, 6, 7, -100 | -100, 6, -100, -100 |
 # | whose padding is a target, too | -100, 6, 7, -100 | -100, 6, 7, -100 |
 # | whose first id of the reply is no target | -100, -100, 7, -100 | -100, -100, -100, -100 |
 #

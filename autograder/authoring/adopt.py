@@ -260,7 +260,7 @@ def adopt(released: ReleasedSet, course: Course, only: Collection[str] = ()) -> 
     items = _items([test for test in read if test.cell not in left], left)
     if not items:
         said = "; ".join(f"{cell}: {why}" for cell, why in left.items())
-        raise GraderError(f"nothing of {released.name} can be adopted: {said}")
+        raise GraderError(f"nothing in {released.name} can be adopted: {said}")
     written = {f"{item.name}.py": _check_file(notebook, item) for item in items}
     points = sum(grading(cell).get("points", 0) for cell in source.cells)
     written["problem_set.py"] = _set_file(name, items, points)

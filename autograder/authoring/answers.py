@@ -74,7 +74,7 @@ def read_file(path: Path) -> tuple[KnownAnswer, ...]:
     """Read the answers to one item.
 
     Raises:
-        GraderError: if a mark is none, a name is there twice, or a cell does not define what its
+        GraderError: if a mark is none, a name is used twice, or a cell does not define what its
             file is named after; names the line.
     """
     answers: dict[str, KnownAnswer] = {}
@@ -82,7 +82,9 @@ def read_file(path: Path) -> tuple[KnownAnswer, ...]:
         try:
             answer = _answer(mark, source, path.stem)
             if answer.name in answers:
-                raise ValueError(f"the name {answer.name!r} is there twice; give each its own")
+                raise ValueError(
+                    f"the name {answer.name!r} is used twice; give each answer its own"
+                )
         except ValueError as error:
             raise GraderError(f"{path}:{line}: {error}") from None
         answers[answer.name] = answer
@@ -109,16 +111,18 @@ def _answer(mark: str, source: str, target: str) -> KnownAnswer:
     """
     found = _MARK.fullmatch(mark.rstrip())
     if not found:
-        raise ValueError(f"{mark!r} is no mark; write '# %% right: name' or '# %% wrong: name'")
+        raise ValueError(f"{mark!r} is not a mark; write '# %% right: name' or '# %% wrong: name'")
     kind, name = found.groups()
     try:
         tree = ast.parse(source)
     except SyntaxError as error:
-        raise ValueError(f"{name!r} is no Python: {error.msg}, line {error.lineno}") from None
+        raise ValueError(f"{name!r} is not Python: {error.msg}, line {error.lineno}") from None
     if not tree.body:
         raise ValueError(f"{name!r} is empty; write the answer below its mark")
     if target not in set().union(*map(bound, tree.body)):
         raise ValueError(f"{name!r} defines no {target}; it must, as the student's cell does")
     if kind == "wrong" and not re.search(r"^# shows: \S", source, re.MULTILINE):
-        raise ValueError(f"{name!r} shows nothing; name an input that tells: '# shows: ...'")
+        raise ValueError(
+            f"{name!r} shows nothing; name an input that gives it away: '# shows: ...'"
+        )
     return KnownAnswer(kind == "right", name, source)

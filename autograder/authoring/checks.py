@@ -297,7 +297,7 @@ def _changed(
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
     namespace, code = dict(answer.__globals__), compile(source, file, "exec")
     for name in globals_read(code) - {answer.__name__, *namespace, *vars(builtins)}:
-        raise ValueError(f"it reads the name {name}, which its file does not have")
+        raise ValueError(f"it uses the name {name}, which its file does not define")
     exec(code, namespace)
     made: Callable[..., Any] = namespace[answer.__name__]
     return made

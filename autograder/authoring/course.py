@@ -358,7 +358,7 @@ def nbgrader_course_in(folder: Path) -> NbgraderCourse:
     course = NbgraderCourse(folder.resolve())
     if not course.sets():
         missing = f"{course.place('source').name}/<assignment>/<notebook>.ipynb"
-        raise GraderError(f"{course.folder} is no course for nbgrader: it has no {missing}")
+        raise GraderError(f"{course.folder} is not a course for nbgrader: it has no {missing}")
     return course
 
 
@@ -419,7 +419,7 @@ def find_course(folder: Path | None = None) -> Course:
             if kind(path).sets():
                 return kind(path)
         raise GraderError(
-            f"{path} is no course folder: no folder in it has a notebook.py, and it has no "
+            f"{path} is not a course folder: no folder in it has a notebook.py, and it has no "
             "source/<assignment>/<notebook>.ipynb, as a course for nbgrader has"
         )
     here = Path.cwd()

@@ -68,7 +68,9 @@ def make(course: Course) -> Edition:
     own = dict(_from_course(course, sets))
     listed, missing = _listed(course)
     for path in sorted(own.keys() & listed.keys()):
-        raise GraderError(f"[edition] in course.toml puts a file at {path}, which the course has")
+        raise GraderError(
+            f"[edition] in course.toml puts a file at {path}, which the course already has"
+        )
     secrets = Secrets(sets, _texts(course))
     found = [one for path, data in own.items() for one in secrets.find(path, data)]
     public: list[Finding] = []

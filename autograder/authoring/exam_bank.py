@@ -144,8 +144,8 @@ def _of_file(path: Path, chapter: int) -> Iterable[Question]:
         match = _HEAD.fullmatch(head.strip())
         if match is None or match[1] not in KINDS or match[4] not in DIFFICULTIES:
             raise GraderError(
-                f"{place}: {head!r} must be as 'derive · 8 points · 8 minutes · medium', with one "
-                f"of {', '.join(KINDS)} and one of {', '.join(DIFFICULTIES)}"
+                f"{place}: {head!r} must look like 'derive · 8 points · 8 minutes · medium', with "
+                f"one of {', '.join(KINDS)} and one of {', '.join(DIFFICULTIES)}"
             )
         code = {kind: block for kind, block in _BLOCK.findall(body)}
         parts = re.split(r"^### (Answer|Rubric)\n", _BLOCK.sub("", body), flags=re.MULTILINE)

@@ -28,12 +28,12 @@ def read_notebook(data: bytes) -> Notebook:
     try:
         notebook = json.loads(data.decode("utf-8-sig"))
     except RecursionError:
-        raise ValueError("its lists lie too deep within each other") from None
+        raise ValueError("its lists are nested too deeply") from None
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
         raise ValueError("it has no list of cells")
     if not isinstance(notebook.setdefault("metadata", {}), dict):
-        raise ValueError("its metadata are no dict")
+        raise ValueError("its metadata is not a dict")
     for cell in cells:
         source = cell.get("source", "")
         cell["source"] = "".join(source) if isinstance(source, list) else str(source)

@@ -185,7 +185,7 @@ class _Reader:
     def _date(self, table: dict[str, Any], key: str, where: str) -> datetime:
         date = table[key]
         if not isinstance(date, datetime):
-            self._refuse(where + key, date, "it must be a day and a time, as 2027-10-12 23:59:00")
+            self._refuse(where + key, date, "it must be a day and a time: 2027-10-12 23:59:00")
         found: datetime = date
         found = found if found.tzinfo is not None else found.replace(tzinfo=self._zone)
         try:

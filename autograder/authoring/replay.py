@@ -155,7 +155,7 @@ def _noted(tests: Callable[..., None], references: Sequence[Any]) -> list[list[A
             what = f"it calls {name} with"
             before, given = _message([args, kwargs], what), _plain([args, kwargs], what)
             if any(one is result for one in _pieces([args, kwargs]) for result in results):
-                raise _Unplayable(f"it calls {name} with what another call of an answer gave")
+                raise _Unplayable(f"it calls {name} with the result of another call to an answer")
             states = _states()
             calls.append([name, *given, states, False])
             try:
@@ -304,7 +304,7 @@ def _in_child(work: Callable[[], Any], seconds: int) -> Any:
         try:
             outcome = wire.decode(_read(pipe, time.monotonic() + 4 * seconds))
         except WireError:
-            raise ValueError(f"it does not come to an end within {seconds} s, or dies") from None
+            raise ValueError(f"it does not finish within {seconds} s, or dies") from None
         finally:
             os.close(pipe)
             os.kill(child, signal.SIGKILL)

@@ -137,7 +137,7 @@ def _days(course: Course, table: Mapping[str, Any], unit: str, n: int) -> list[d
     if first is None:
         return [None] * n
     if not isinstance(first, date) or isinstance(first, datetime):
-        course.refuse(f"{TABLE}.first_day", first, "it must be a date, as 2027-10-04")
+        course.refuse(f"{TABLE}.first_day", first, "it must be a date, such as 2027-10-04")
     if not isinstance(free, list) or not all(isinstance(day, date) for day in free):
         course.refuse(f"{TABLE}.no_lecture", free, "it must be a list of dates")
     if unit == "half-day":

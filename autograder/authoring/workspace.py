@@ -302,7 +302,7 @@ def read_released(path: Path) -> Notebook:
     except OSError as error:
         raise GraderError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise GraderError(f"{path} is no released notebook: {error}") from error
+        raise GraderError(f"{path} is not a released notebook: {error}") from error
 
 
 # -------------------------------------------------------------- a copy and its release

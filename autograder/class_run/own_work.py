@@ -98,7 +98,7 @@ def _write_page(page: Path, text: str, notebook: Path) -> Path | None:
     """Write the page where nothing stands, or an earlier one; it quotes the notebook."""
     try:
         if page.exists() and _OURS not in page.read_text("utf-8", "replace"):
-            raise GraderError(f"{page} is something else than a page of feedback: move it away")
+            raise GraderError(f"{page} is not a page of feedback: move it away")
         return write_page(page, text, like=notebook)
     except OSError as error:
         raise GraderError(f"{page} cannot be written: {error.strerror}") from error

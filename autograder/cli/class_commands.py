@@ -162,7 +162,9 @@ def grade(
     if container and no_sandbox:
         raise click.UsageError("--container and --no-sandbox exclude each other")
     if watch and (dry_run or not settings.resume):
-        raise click.UsageError("--watch grades what arrives: neither --dry-run nor --again fits")
+        raise click.UsageError(
+            "--watch grades what arrives: it takes neither --dry-run nor --again"
+        )
     names = course.of_assignment(name)
     if watch and len(names) > 1:
         raise click.UsageError(f"--watch grades one notebook; name one of {', '.join(names)}")
@@ -287,7 +289,7 @@ def _watch(released: Any, submissions: Path, settings: Any, as_json: bool) -> in
 
 @click.command(
     epilog="\b\nExample:\n  autograder explain ps1 ada ps1_perplexity\n"
-    "A wrong student or item is answered with the names that there are."
+    "A wrong student or item is answered with the names that exist."
 )
 @click.argument("name", metavar="SET")
 @click.argument("student")

@@ -341,7 +341,7 @@ def print_verdict(
     console.print(f"{verdict.item}: {verdict.points:g} of {verdict.max_points:g} points")
     if recorded is not None and recorded.points != verdict.points:
         console.print(
-            f"recorded were {recorded.points:g}; the check has changed since, or answers vary"
+            f"recorded: {recorded.points:g}; the check has changed since, or the answers vary"
         )
     for part in verdict.parts:
         mark = "passed" if part.passed else "FAILED"

@@ -115,7 +115,7 @@ def work(
 @click.option(
     "--notebook",
     type=click.Path(path_type=Path),
-    help="Another notebook than WORK/SET/SET.ipynb.  The page lies beside it.",
+    help="A notebook other than WORK/SET/SET.ipynb.  The page is put beside it.",
 )
 @click.option(
     "--open/--no-open",

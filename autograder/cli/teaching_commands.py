@@ -167,7 +167,7 @@ def _chapters(context: click.Context, option: click.Parameter, value: str) -> li
     for part in value.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise click.BadParameter(f"{part!r} is no chapter and no range, as 5 or 1-8")
+            raise click.BadParameter(f"{part!r} is neither a chapter nor a range, such as 5 or 1-8")
         found.update(range(int(first), int(last or first) + 1))
     return sorted(found)
 

@@ -217,7 +217,7 @@ def _number(text: str) -> float | None:
     try:
         return float(text.replace(",", ".")) if text.strip() else None
     except ValueError:
-        raise GraderError(f"{text[:20]!r} is no number of points") from None
+        raise GraderError(f"{text[:20]!r} is not a number of points") from None
 
 
 class WrittenServer(ThreadingHTTPServer):

@@ -121,7 +121,7 @@ def write_package(course: Course, name: str, out: Path, visibility: str = VISIBI
         )
     path = out / "gradescope" / name / "autograder.zip"
     if path.exists() and not _is_package(path):
-        raise GraderError(f"{path} is no package for Gradescope: name another folder with --out")
+        raise GraderError(f"{path} is not a package for Gradescope: name another folder with --out")
     needs = _needs(course, name)
     journal = Journal(out, name)
     journal.make_salt()

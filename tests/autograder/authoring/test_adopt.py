@@ -110,7 +110,7 @@ def test_notebook_hides_what_was_hidden_and_release_says_what_is_left(released, 
 )
 def test_what_cannot_be_adopted_is_said_and_nothing_is_written(tmp_path, own, cells, reason):
     course = NbgraderCourse(nb.make_course(tmp_path / "for nbgrader", cells=cells))
-    with pytest.raises(GraderError, match=f"nothing of hw1 can be adopted: a: .*{reason}"):
+    with pytest.raises(GraderError, match=f"nothing in hw1 can be adopted: a: .*{reason}"):
         adopt(ReleasedSet(course, "hw1"), own)
     assert not own.folder.exists()
 

@@ -55,15 +55,15 @@ CELL = "# %% right: a\ntotal = sum\n"
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("total = sum\n" + CELL, "1: 'total = sum' is no mark; write '# %% right: name'"),
-        (CELL + "# %% rihgt: b\ntotal = sum", "3: '# %% rihgt: b' is no mark"),
-        (CELL + "#%% right: b\ntotal = sum", "3: '#%% right: b' is no mark"),
-        (CELL + "# %% right:\ntotal = sum", "3: '# %% right:' is no mark"),
-        (CELL + CELL, "3: the name 'a' is there twice"),
+        ("total = sum\n" + CELL, "1: 'total = sum' is not a mark; write '# %% right: name'"),
+        (CELL + "# %% rihgt: b\ntotal = sum", "3: '# %% rihgt: b' is not a mark"),
+        (CELL + "#%% right: b\ntotal = sum", "3: '#%% right: b' is not a mark"),
+        (CELL + "# %% right:\ntotal = sum", "3: '# %% right:' is not a mark"),
+        (CELL + CELL, "3: the name 'a' is used twice"),
         (CELL.replace("total = sum", "# to do"), "1: 'a' is empty"),
         (CELL.replace("total", "mean"), "1: 'a' defines no total"),
-        (CELL.replace("= sum", "sum"), "1: 'a' is no Python: invalid syntax, line 1"),
-        (CELL.replace("right", "wrong"), "1: 'a' shows nothing; name an input that tells"),
+        (CELL.replace("= sum", "sum"), "1: 'a' is not Python: invalid syntax, line 1"),
+        (CELL.replace("right", "wrong"), "1: 'a' shows nothing; name an input that gives it away"),
     ],
 )
 def test_file_that_is_not_as_it_should_be_names_line_and_rule(write, text, complaint):

@@ -115,7 +115,7 @@ def test_several_lines_are_indented_like_what_they_replace():
         ({"result": "found"}, "'result' occurs 4 times in clipped; it must occur once"),
         ({"if number:\n    pass": ""}, "occurs 0 times in clipped"),
         ({"number > LIMIT": "True", "LIMIT:": "1:"}, "what another text replaces, too"),
-        ({"LIMIT:": "MOST:"}, "it reads the name MOST, which its file does not have"),
+        ({"LIMIT:": "MOST:"}, "it uses the name MOST, which its file does not define"),
     ],
 )
 def test_replacement_that_cannot_be_made_names_item_and_mistake(replace, complaint):

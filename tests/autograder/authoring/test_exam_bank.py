@@ -132,7 +132,7 @@ def test_answer_that_is_not_proved_makes_no_paper(course, old, new, message):
     ("old", "new", "message"),
     [
         ("- 6: both n", "- 5: both n", "rubric sums to 5, and it has 6 points"),
-        ("derive · 4", "recite · 4", "must be as 'derive · 8 points · 8 minutes · medium'"),
+        ("derive · 4", "recite · 4", "must look like 'derive · 8 points · 8 minutes · medium'"),
         ("### Rubric\n- 6", "### Marks\n- 6", "must have '### Answer' and '### Rubric'"),
     ],
 )
@@ -211,4 +211,6 @@ def test_chapters_that_are_none_are_named(course, chapters):
     done = CliRunner().invoke(
         cli.main, [f"--course={course.folder}", "exam", "--chapters", chapters]
     )
-    assert done.exit_code == 2 and "is no chapter and no range, as 5 or 1-8" in done.stderr
+    assert (
+        done.exit_code == 2 and "is neither a chapter nor a range, such as 5 or 1-8" in done.stderr
+    )

@@ -143,7 +143,11 @@ def test_other_names_and_values_of_the_notebook_are_asked_too():
         (halves, lambda halves: halves(len), "it calls halves with what cannot leave or enter"),
         (lambda: (i for i in range(3)), lambda f: f(), "f gives what cannot leave or enter"),
         (dict, lambda f: f(), "f is a class"),
-        (halves, lambda halves: halves(halves([1])), "with what another call of an answer gave"),
+        (
+            halves,
+            lambda halves: halves(halves([1])),
+            "with the result of another call to an answer",
+        ),
         (halves, lambda halves: halves([1]) + "a", "UFuncTypeError|UFuncNoLoopError|TypeError"),
     ],
 )

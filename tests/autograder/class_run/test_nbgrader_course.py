@@ -166,7 +166,7 @@ def test_hand_graded_cell_is_open_or_blank_as_under_nbgrader(course):
 def test_course_is_told_from_one_with_checks(course, toy_course, tmp_path):
     assert find_course(course) == NbgraderCourse(course)
     assert type(find_course(toy_course.folder)) is Course
-    with pytest.raises(GraderError, match=r"no course folder.*source/<assignment>/<notebook>"):
+    with pytest.raises(GraderError, match=r"not a course folder.*source/<assignment>/<notebook>"):
         find_course(tmp_path)
 
 
@@ -578,6 +578,8 @@ def test_usage_is_explained(course, toy_course):
         in CliRunner().invoke(main, ["grade", "hw9", "--nbgrader", str(course)]).output
     )
     wrong = CliRunner().invoke(main, ["grade", "toy", "--nbgrader", str(toy_course.folder)])
-    assert wrong.exit_code == 1 and "is no course for nbgrader: it has no source/" in wrong.output
+    assert (
+        wrong.exit_code == 1 and "is not a course for nbgrader: it has no source/" in wrong.output
+    )
     nowhere = CliRunner().invoke(main, ["--course", str(toy_course.folder), "grade", "toy"])
     assert nowhere.exit_code == 2 and "--submissions" in nowhere.output

@@ -309,7 +309,7 @@ def test_points_that_a_run_did_not_see_stay_those_of_the_answer_that_was_shown(
         ({"points": "11"}, "they must be from 0 to 10"),
         ({"points": "-1"}, "they must be from 0 to 10"),
         ({"points": "nan"}, "they must be from 0 to 10"),
-        ({"points": "many"}, "is no number of points"),
+        ({"points": "many"}, "is not a number of points"),
         ({"points": "", "level-0": "3"}, "choose a level for each, or give points"),
     ],
 )

@@ -278,7 +278,7 @@ def test_package_replaces_nothing_else(course, tmp_path):
     path = tmp_path / "gradescope" / "toy" / "autograder.zip"
     path.parent.mkdir(parents=True)
     path.write_bytes(b"mine")
-    with pytest.raises(GraderError, match=f"{path} is no package for Gradescope"):
+    with pytest.raises(GraderError, match=f"{path} is not a package for Gradescope"):
         write_package(course, "toy", tmp_path)
     assert path.read_bytes() == b"mine"
 

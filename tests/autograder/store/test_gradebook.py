@@ -130,6 +130,17 @@ def test_hand_given_points_survive_regrading(url, book):
     assert given["toy_double"].points is None
 
 
+def test_what_was_given_in_one_notebook_of_an_assignment_is_no_other_s(url, recorded):
+    """Two of them may well have cells of the same name."""
+    with Gradebook(url) as book:
+        for name in ("toy", "toy+more"):
+            book.register(name, recorded)
+            book.record(name, [(dataclasses.replace(GRADE, problem_set=name), frozenset())])
+        _give(url, "toy_essay", 7.5)
+        given = {n: book.hand_grades(n)["ada"]["toy_essay"].points for n in ("toy", "toy+more")}
+    assert given == {"toy": 7.5, "toy+more": None}
+
+
 def test_person_looks_again_where_the_machine_changed_its_mind(url, book):
     book.record("toy", [(GRADE, frozenset())])
     _give(url, "toy_double", 55)

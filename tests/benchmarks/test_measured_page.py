@@ -24,6 +24,8 @@ TOLD_TWICE = [  # section of the page, its row and column, who tells it too, wit
     ("Imitation, then preference", "loss on replies", "ours", "assistants", 2),
     ("Our GPT, and counting the same text", "Wikipedia (gensim): GPT, bits per byte", "ours",
      "fine_tuning", 2),
+    ("Our GPT, and counting the same text", "Wikipedia (gensim): GPT, bits per byte", "ours",
+     "what_pretraining_teaches", 2),
     ("Stories of known entropy", "the language itself", "ours", "language_models", 2),
     ("Stories of known entropy", "the language itself", "ours", "ngrams", 2),
     ("The small LSTM of Zaremba et al. on the Penn Treebank", "LSTM, 2 x 200, test", "ours",

@@ -413,14 +413,14 @@ MISTAKES = mistakes(
         replace={"math.sqrt(query.shape[-1])": "math.sqrt(value.shape[-1])"},
         hint="Your scale is the width of the values. It is queries and keys that are multiplied, "
         "so their width counts.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "The scale is taken from the number of keys.",
         replace={"math.sqrt(query.shape[-1])": "math.sqrt(key.shape[-2])"},
         hint="Your scale depends on how many keys there are. It is the width of one key that "
         "counts, its last axis.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "The scores are multiplied by the root.",
@@ -454,7 +454,7 @@ MISTAKES = mistakes(
         },
         hint="You hide what may be seen. In this course True means: may look. In some of torch's "
         "modules it is the other way round.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "The mask is not used.",
@@ -468,7 +468,7 @@ MISTAKES = mistakes(
         replace={_FILL: "torch.softmax(scores, dim=-1)"},
         hint="You set weights to 0 after the softmax. Then those of a row no longer sum to 1: mask "
         "the scores, before the softmax.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "Hidden scores are set to 0.",
@@ -502,7 +502,7 @@ MISTAKES = mistakes(
         },
         hint="You use the mask of the first text for all texts. Each has padding of its own: let "
         "the mask broadcast.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "Axes are counted from the left.",

@@ -268,14 +268,14 @@ MISTAKES = mistakes(
         replace={"weights[name].T": "weights[name]", 'weights["output"].T': 'weights["output"]'},
         hint="You multiply by the weights as they are. Each has one row for each number of its "
         "result, as in nn.Linear: transpose. As they are square, nothing complains.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "The output matrix is not transposed.",
         replace={'weights["output"].T': 'weights["output"]'},
         hint="You transpose three of the weights but not the output matrix. All four have one row "
         "for each number of their result.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "The heads are split by a reshape alone.",
@@ -300,13 +300,13 @@ MISTAKES = mistakes(
         replace={"math.sqrt(d_head)": "math.sqrt(x.shape[-1])"},
         hint="You divide by the square root of D. The dot product is taken inside a head, over "
         "D / H numbers: divide by the root of those.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "The scale is missing.",
         replace={" / math.sqrt(d_head)": ""},
         hint="You do not divide the scores by the square root of a head's width.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "There is one head, whatever n_heads says.",
@@ -371,7 +371,7 @@ MISTAKES = mistakes(
         "The mask is inverted.",
         replace={"masked_fill(~mask": "masked_fill(mask"},
         hint="You hide what may be seen. In this course True means: may look.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "The mask holds for the first head only.",
@@ -383,7 +383,7 @@ MISTAKES = mistakes(
         },
         hint="You hide places in the first head only. The mask broadcasts: it holds for every "
         "head.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "The mask must have three axes.",
@@ -396,7 +396,7 @@ MISTAKES = mistakes(
         replace={'joined @ weights["output"].T': 'x + joined @ weights["output"].T'},
         hint="You add the inputs to the result. That residual connection belongs to the block "
         "around attention, not to attention itself.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "Dropout is always on.",

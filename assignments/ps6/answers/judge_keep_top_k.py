@@ -40,6 +40,23 @@ def judge_keep_top_k(implementation):
     return True
 
 
+# %% right: Asks of each logit how many of its row are larger.
+def judge_keep_top_k(implementation):
+    rows = [[0.5, 0.5, -1.0, 2.0, 0.5, 1.0], [90.0, 10.0, 20.0, 30.0, 30.0, 70.0]]
+    for dtype in (torch.float64, torch.bfloat16):
+        logits = torch.tensor(rows, dtype=dtype)
+        larger = (logits.unsqueeze(-2) > logits.unsqueeze(-1)).sum(dim=-1)
+        for k in range(1, 9):
+            due = logits.masked_fill(larger >= k, -INF)
+            try:
+                kept = implementation(logits.clone(), k)
+                if kept.dtype != dtype or not torch.equal(kept, due):
+                    return False
+            except Exception:
+                return False
+    return True
+
+
 # %% wrong: Counts how many stay.
 # Equal logits are not tried, nor what stands elsewhere.
 # shows: an implementation that keeps the smallest

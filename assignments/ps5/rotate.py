@@ -79,7 +79,7 @@ def draw_any_positions(rng: Generator) -> list[Case]:
 def draw_late_positions(rng: Generator) -> list[Case]:
     """Late positions; in half precision, in which they could not be told apart."""
     late, middle = torch.tensor([2049, 4095, 7777, 9999]), torch.tensor([257, 1001, 2047, 4001])
-    # Half of each pair is 0: what cancels is off by a share of 1e10, which `_half` would not forgive.
+    # Half of each pair is 0: what cancels is off by a share of 1e10, which is not forgiven.
     large = _case(rng, (3, 4, 6), torch.arange(4), "bfloat16", what=" near 1e10")
     large.inputs["arguments"][0][..., 3:] = 0
     large.inputs["arguments"][0].mul_(1e10)

@@ -224,8 +224,7 @@ def _attend_fused(
     T, S = query.shape[-2], key.shape[-2]
     if T == 1 and mask is None and bias is None and query.dim() > 3:
         # The query heads that share a key head ask as if they were positions: no key is repeated.
-        n_asking = query.shape[-3] // key.shape[-3]
-        heads = query.reshape(*key.shape[:-2], n_asking, query.shape[-1])
+        heads = query.unflatten(-3, (key.shape[-3], query.shape[-3] // key.shape[-3])).squeeze(-2)
         out = F.scaled_dot_product_attention(heads, key, value, dropout_p=dropout)
         return out.reshape(*query.shape[:-1], value.shape[-1])
     # torch's is_causal aligns the first query with the first key: equal to ours only if T = S.
@@ -367,8 +366,7 @@ class MultiHeadAttention(nn.Module):
         return out
 
     def _split(self, x: Tensor, n_heads: int) -> Tensor:
-        B, T, width = x.shape
-        return x.view(B, T, n_heads, width // n_heads).transpose(1, 2)  # (B, n_heads, T, K)
+        return x.unflatten(-1, (n_heads, x.shape[-1] // n_heads)).transpose(1, 2)  # (B, H, T, K)
 
     def _keys_and_values(
         self,

@@ -25,7 +25,7 @@ from course_pkg.layers.attention import padding_mask
 from course_pkg.layers.inputs import check_lengths, check_rows
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT
-from course_pkg.models.loss import check_targets, count_tags, ignore_padding, nats_per_target
+from course_pkg.models.loss import count_tags, nats_per_label, nats_per_tag
 
 Backbone = GPT | BERT
 
@@ -159,7 +159,7 @@ class TextClassifier(nn.Module):
     ) -> tuple[Float[Tensor, "B C"], Float[Tensor, ""] | None]:
         """Score the classes; the loss is in nats per text."""
         logits = self.output(self.dropout(self.features.of_text(ids, lengths, segments=segments)))
-        return logits, None if targets is None else nats_per_target(logits, targets)
+        return logits, None if targets is None else nats_per_label(logits, targets)
 
 
 class TokenTagger(nn.Module):
@@ -192,8 +192,7 @@ class TokenTagger(nn.Module):
         logits = self.output(self.dropout(self.features(ids, lengths)))
         if targets is None:
             return logits, None
-        check_targets(logits, targets)
-        return logits, nats_per_target(logits, ignore_padding(targets, lengths))
+        return logits, nats_per_tag(logits, targets, lengths)
 
 
 class MultipleChoice(nn.Module):
@@ -232,7 +231,7 @@ class MultipleChoice(nn.Module):
             )
         vectors = self.features.of_text(ids.flatten(0, 1), lengths.flatten())
         logits = self.output(self.dropout(vectors)).view(ids.shape[:2])
-        return logits, None if targets is None else nats_per_target(logits, targets)
+        return logits, None if targets is None else nats_per_label(logits, targets)
 
 
 def new_head(d_model: int, n_outputs: int, generator: torch.Generator | None = None) -> nn.Linear:

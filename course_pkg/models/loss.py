@@ -79,8 +79,29 @@ def count_tags(batch: Mapping[str, Tensor]) -> tuple[int]:
     return count_targets({"targets": ignore_padding(batch["targets"], batch["lengths"])})
 
 
+def nats_per_label(logits: Float[Tensor, "B N"], labels: Int[Tensor, " B"]) -> Float[Tensor, ""]:
+    """Return `nats_per_target` of a classifier of texts.
+
+    Raises:
+        ValueError: also if there is one class alone, as where the model scores rewards.
+    """
+    if logits.shape[-1] == 1:
+        raise ValueError(
+            "the logits score one class; it is always right, and there is nothing to learn"
+        )
+    return nats_per_target(logits, labels)
+
+
+def nats_per_tag(
+    logits: Float[Tensor, "B T C"], tags: Int[Tensor, "B T"], lengths: Int[Tensor, " B"]
+) -> Float[Tensor, ""]:
+    """Return `nats_per_target` of a tagger: none at padding."""
+    check_targets(logits, tags)
+    return nats_per_target(logits, ignore_padding(tags, lengths))
+
+
 def check_targets(logits: Float[Tensor, "*N V"], targets: Int[Tensor, "*N"]) -> None:
-    """Refuse targets that are not one whole number for each row of the logits, or without a choice.
+    """Refuse targets that are not one whole number for each row of the logits.
 
     Raises:
         ValueError: naming the shape or type.
@@ -94,7 +115,3 @@ def check_targets(logits: Float[Tensor, "*N V"], targets: Int[Tensor, "*N"]) -> 
         )
     if targets.is_floating_point() or targets.dtype == torch.bool:
         raise ValueError(f"targets is {targets.dtype}; it must hold whole numbers, such as int64")
-    if logits.shape[-1] == 1:  # a reward's, say
-        raise ValueError(
-            "the logits score one class; it is always right, and there is nothing to learn"
-        )

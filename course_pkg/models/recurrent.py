@@ -24,7 +24,7 @@ from course_pkg.layers.recurrent import (
     Step,
     initialise_uniform,
 )
-from course_pkg.models.loss import check_targets, count_tags, ignore_padding, nats_per_target
+from course_pkg.models.loss import count_tags, nats_per_label, nats_per_tag, nats_per_target
 
 
 class RecurrentLM(nn.Module):
@@ -323,7 +323,7 @@ class SequenceClassifier(nn.Module):
         """Score the classes; the loss is in nats per text."""
         states, _ = self.encoder(ids, lengths)
         logits = self.output(self.pool(states, lengths))
-        return logits, None if targets is None else nats_per_target(logits, targets)
+        return logits, None if targets is None else nats_per_label(logits, targets)
 
 
 class Tagger(nn.Module):
@@ -356,5 +356,4 @@ class Tagger(nn.Module):
         logits = self.output(states)
         if targets is None:
             return logits, None
-        check_targets(logits, targets)
-        return logits, nats_per_target(logits, ignore_padding(targets, lengths))
+        return logits, nats_per_tag(logits, targets, lengths)

@@ -186,10 +186,8 @@ def require_stream(ids: object) -> None:
         found = f"{ids.dtype} of shape {tuple(ids.shape)}"
     if not isinstance(ids, TokenFile):
         how = "torch.from_numpy makes of such an array"
-        raise ValueError(
-            f"ids is {found}; it must be one row of ids, as "
-            f"{how if isinstance(ids, np.ndarray) else 'pack_documents makes of documents'}"
-        )
+        how = how if isinstance(ids, np.ndarray) else "pack_documents makes of documents"
+        raise ValueError(f"ids is {found}; it must be one row of ids, as {how}")
 
 
 def window_batches(
@@ -418,8 +416,7 @@ def pack_documents(documents: Iterable[Sequence[int]], eos_id: int) -> Int[Tenso
     """Join documents into one stream: eos, then each document and an eos after it.
 
     Raises:
-        ValueError: of what is not lists of ids, or ids that no token can have,
-            and of a document with an end of its own, which would stand there twice.
+        ValueError: of what is not lists of ids, ids of no token, or an eos at an edge of its own.
 
     Example:
         >>> pack_documents([[4, 5], [6]], eos_id=0).tolist()
@@ -429,10 +426,8 @@ def pack_documents(documents: Iterable[Sequence[int]], eos_id: int) -> Int[Tenso
     stream = [eos_id]
     for number, document in enumerate(documents):
         document_of_ids(document, f"document {number}")
-        if len(document) and eos_id in (document[0], document[-1]):
-            raise ValueError(
-                f"document {number} has eos_id, {eos_id}, at its edge; eos is added around each"
-            )
+        if eos_id in (*document[:1], *document[-1:]):
+            raise ValueError(f"document {number} has eos_id, {eos_id}, at its edge already")
         stream += [*document, eos_id]
     _no_negative(ids := _whole(stream))
     return ids

@@ -57,7 +57,10 @@ class Chat:
             check_text(system, "system")
         most = min(context, model.context_length)
         if not 0 < n_tokens < most:
-            raise ValueError(f"an answer's {n_tokens} tokens must be 1 to {most - 1}: see context")
+            raise ValueError(
+                f"n_tokens is {n_tokens}; it must be below the context, here {most}, so that there "
+                "is room for what is asked"
+            )
         self.loaded, self.n_tokens, self.knobs = loaded, n_tokens, knobs
         self._room = most - n_tokens
         self._first = [] if system is None else [{"role": "system", "content": system}]
@@ -184,7 +187,7 @@ def _answer(talk: Chat, text: str) -> None:
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
     if talk.n_forgotten > before:
-        print(f"({talk.n_forgotten} oldest messages no longer fit)", file=sys.stderr)
+        print(f"(the {talk.n_forgotten} oldest messages no longer fit)", file=sys.stderr)
 
 
 def complete(options: argparse.Namespace) -> int:

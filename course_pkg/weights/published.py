@@ -223,14 +223,16 @@ def _low_bit_module(name: str, array: StoredArray, precision: str) -> nn.Module 
 
 def _check_memory(read: GGUFModel, precision: str) -> None:
     free = available_memory()
-    needed = sum(array.n_weights for array in read.arrays.values()) * PRECISIONS[precision]
-    if free is not None and needed > free:
-        smaller = " or ".join(p for p, size in PRECISIONS.items() if size < PRECISIONS[precision])
-        advice = f"; try precision {smaller}" if smaller else ""
-        raise ValueError(
-            f"the weights take {needed / 1e9:.2f} GB as {precision}, and {free / 1e9:.2f} GB are "
-            f"free{advice}, or end other programs"
-        )
+    n_weights = sum(array.n_weights for array in read.arrays.values())
+    needed = n_weights * PRECISIONS[precision]
+    if free is None or needed <= free:
+        return
+    fitting = " or ".join(name for name, size in PRECISIONS.items() if n_weights * size <= free)
+    advice = f"try precision {fitting}, or end" if fitting else "end"
+    raise ValueError(
+        f"the weights take {needed / 1e9:.2f} GB as {precision}, and {free / 1e9:.2f} GB are free; "
+        f"{advice} other programs"
+    )
 
 
 def _stop_ids(read: GGUFModel, tokenizer: BytePairTokenizer) -> tuple[int, ...]:

@@ -91,7 +91,10 @@ class TestCommands:
         [
             (("--file", "absent.gguf"), "absent.gguf is no file"),
             (("--file", "{tiny}"), "sha256.*another file.*any_file=True|--any"),
-            (("--file", "{tiny}", "--any", "--tokens", "200"), "200 tokens must be 1 to 127"),
+            (
+                ("--file", "{tiny}", "--any", "--tokens", "200"),
+                "n_tokens is 200; .* below the context, here 128",
+            ),
             (("--file", "{tiny}", "--any", "--tokens", "5", "--top-p", "90"), "top_p is 90.0"),
             (("--file", "{tiny}", "--any", "--tokens", "5", "--seed", "-1"), "--seed is -1"),
             (("--file", "{tiny}", "--any", "--tokens", "5", "--seed", str(2**70)), "--seed is 118"),

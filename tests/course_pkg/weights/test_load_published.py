@@ -283,10 +283,19 @@ class TestRefusals:
         with pytest.raises(ValueError, match="may not have so much more memory"):
             load(path)
 
-    def test_too_little_memory_is_said_before(self, tmp_path, monkeypatch):
+    @pytest.mark.parametrize(
+        ("bytes_a_weight", "advice"),
+        [
+            (2.5, "try precision bfloat16 or int8 or blocks, or end"),
+            (0.8, "try precision blocks, or end"),
+            (0, "end"),
+        ],
+    )
+    def test_too_little_memory_is_said_before(self, tmp_path, monkeypatch, bytes_a_weight, advice):
         path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle())
-        monkeypatch.setattr(published, "available_memory", lambda: 1000)
-        with pytest.raises(ValueError, match="GB are free; try precision bfloat16 or int8"):
+        n_weights = sum(a.n_weights for a in read_gguf(path).arrays.values())
+        monkeypatch.setattr(published, "available_memory", lambda: bytes_a_weight * n_weights)
+        with pytest.raises(ValueError, match=f"GB are free; {advice} other programs$"):
             load(path)
 
     def test_unknown_names_are_refused(self):

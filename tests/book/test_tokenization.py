@@ -10,6 +10,7 @@ import pytest
 
 from course_pkg.text.tokenizers.byte_pair import GPT2_PATTERN, BytePairTokenizer
 from course_pkg.widgets import Widget, bpe_stepper, show_whitespace
+from tests.book.test_chapter_rules import PAGES, cells
 
 ROOT = Path(__file__).parents[2]
 AXE = (ROOT / "third_party" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
@@ -183,7 +184,30 @@ def test_stepper_is_accessible_and_silent(page):
     assert found == []
 
 
-def test_gpt2_has_the_tokens_that_the_page_names(shared_data):
+@pytest.fixture(scope="module")
+def opening() -> dict:
+    """What the first cell of the page draws."""
+    names = {}
+    exec(next(code for _, code in cells(PAGES["tokenization"])), names)
+    return names
+
+
+def test_gpt2_has_the_tokens_that_the_page_names(shared_data, opening):
     with gzip.open(shared_data / "gpt2_bpe" / "encoder.json.gz", "rt", encoding="utf-8") as file:
         ids = json.load(file)
     assert len(ids) == 50_257 and ids["ĠSolidGoldMagikarp"] == 43_453
+    for _, _, typed, drawn, _ in opening["TYPED"]:
+        pieces, numbers = drawn.split()[::2], drawn.split()[1::2]
+        assert "".join(pieces) == typed.replace(" ", "␣")
+        assert [str(ids[piece.replace("␣", "Ġ")]) for piece in pieces] == numbers
+
+
+@pytest.mark.exhaustive  # GPT-2's 50,000 merges take seconds to load
+def test_gpt2_cuts_as_the_first_drawing_shows(shared_data, opening):
+    folder = shared_data / "gpt2_bpe"
+    gpt2 = BytePairTokenizer.from_gpt2_files(folder / "encoder.json.gz", folder / "vocab.bpe.gz")
+    for _, _, typed, drawn, _ in opening["TYPED"]:
+        ids = gpt2.encode(typed.replace("␣", " "))
+        assert [str(i) for i in ids] == drawn.split()[1::2], typed
+    assert len(gpt2.encode("क्या हम पहुँच गए?")) == opening["N_HINDI"] == 26
+    assert len(gpt2.encode("Are we there yet?")) == 5

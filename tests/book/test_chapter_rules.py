@@ -82,6 +82,28 @@ def minutes_to_read(page: str) -> float:
     return n_words(page) / WORDS_A_MINUTE + seconds / 60
 
 
+def unseen(page: str) -> list[str]:
+    """Figures and tables that no reader sees: a notebook shows the last value of a cell only."""
+    trees = [ast.parse(re.sub(r"^%.*$", "", code, flags=re.MULTILINE)) for _, code in cells(page)]
+    makers = {"show", "table"}
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        returned = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
+        if isinstance(node, ast.FunctionDef) and any(called(value) in makers for value in returned):
+            makers.add(node.name)
+    return [
+        ast.unparse(node)
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and node is not tree.body[-1] and called(node.value) in makers
+    ]
+
+
+def called(value: ast.AST | None) -> str | None:
+    """Return the last name of what an expression calls, if it is a call."""
+    function = getattr(value, "func", None)
+    return getattr(function, "attr", getattr(function, "id", None))
+
+
 def opens_with_a_picture(page: str) -> bool:
     """Whether the first cell stands on the first screen and ends with something to see."""
     first = page.index("```{code-cell}")
@@ -187,6 +209,11 @@ def test_stated_time_is_honest(slug):
 @chapter
 def test_page_opens_with_a_picture_or_a_live_thing(slug):
     assert opens_with_a_picture(PAGES[slug])
+
+
+@chapter
+def test_every_figure_and_table_that_a_cell_makes_is_seen(slug):
+    assert unseen(PAGES[slug]) == []
 
 
 @chapter

@@ -2,7 +2,9 @@
 
   python -m benchmarks.weights.published_model [--record FILE]
 
-Needs `make published`. Greedy, in float32: there is one answer, and none is chosen.
+Needs `make published`. Greedy, in float32: there is one answer, and none is chosen. And why eight
+bits with one scale for all activations cost it so much: how large the largest input of each block's
+last layer is, beside the others of a Wikipedia article (Sun et al. 2024, "massive activations").
 """
 
 import argparse
@@ -15,12 +17,14 @@ import torch
 
 from benchmarks.records import add_record_option, provenance, write_record
 from course_pkg.decoding.generation import generate
+from course_pkg.text.corpora import load_corpus
 from course_pkg.weights.model_folders import TrainedModel
 from course_pkg.weights.pretrained import load_pretrained
 from course_pkg.weights.published import load_published
 
 PROMPT = "One day, the king"
 N_TOKENS = 40
+N_READ = 512
 CAPITALS = (
     "France Paris, England London, Germany Berlin, Italy Rome, Spain Madrid, Russia Moscow, "
     "Japan Tokyo, Egypt Cairo, Canada Ottawa, Kenya Nairobi, Poland Warsaw, Norway Oslo"
@@ -48,6 +52,30 @@ def first_guesses(loaded: TrainedModel, first: Sequence[int]) -> dict[str, str]:
     }
 
 
+@torch.no_grad()
+def largest_inputs(model: Any, ids: Sequence[int]) -> list[dict[str, float]]:
+    """Return, by block, the largest input of its last layer as a multiple of the root mean square.
+
+    Returns:
+        `times_rms`, and the `position` of its token.
+    """
+    found: list[dict[str, float]] = []
+
+    def note(layer: torch.nn.Module, inputs: tuple[torch.Tensor]) -> None:
+        (sizes,) = inputs[0].abs()
+        largest = sizes.amax(dim=1)
+        times = float(sizes.max() / sizes.square().mean().sqrt())
+        found.append({"times_rms": round(times, 1), "position": int(largest.argmax())})
+
+    hooks = [
+        block.feed_forward.contract.register_forward_pre_hook(note) for block in model.stack.blocks
+    ]
+    model.encode(torch.tensor([ids]))
+    for hook in hooks:
+        hook.remove()
+    return found
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print what both write and, on request, record it."""
     parser = argparse.ArgumentParser(
@@ -68,6 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "capitals": dict(pair.split() for pair in CAPITALS.split(", ")),
         "guesses": {name: first_guesses(m, eos) for name, (m, eos) in models.items()},
     }
+    article = real.tokenizer.encode(load_corpus("wikipedia").valid[0])[:N_READ]
+    details["largest_inputs"] = largest_inputs(real.model, article)
     for name, text in details["texts"].items():
         print(f"{name}: {PROMPT}{text}\n{details['guesses'][name]}\n")
     if options.record is not None:

@@ -3,9 +3,12 @@
 from importlib.util import find_spec
 
 import pytest
+import torch
 
 from benchmarks.weights import published_model
+from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.results import benchmark
+from course_pkg.text.corpora import load_corpus
 from course_pkg.weights.published import load_published
 
 
@@ -15,7 +18,35 @@ def test_the_record_is_what_the_model_says():
     kept = benchmark("published_model")
     real = load_published()
     said = published_model.goes_on(real, "The capital of Norway is", 4, [])
+    article = real.tokenizer.encode(load_corpus("wikipedia").valid[0])[: published_model.N_READ]
+    largest = published_model.largest_inputs(real.model, article)
+    for block, expected in zip(largest, kept["largest_inputs"], strict=True):
+        assert block["times_rms"] == pytest.approx(expected["times_rms"], rel=0.01)
     assert said.split()[0] == kept["guesses"]["smollm2-135m"]["Norway"] == "Oslo."
+
+
+def test_the_largest_input_is_found_where_it_was_made_and_no_hook_stays():
+    generator = torch.Generator().manual_seed(0)
+    model = GPT(gpt_tiny(vocab_size=11), generator=generator)
+    ids = [1, 2, 3, 4, 5]
+    contract = model.stack.blocks[1].feed_forward.contract
+    before = model(torch.tensor([ids]))[0]
+
+    def enlarge(layer, inputs):
+        changed = torch.full_like(inputs[0], 0.5)
+        changed[0, 3, 7] = -100
+        return (changed,)
+
+    hook = contract.register_forward_pre_hook(enlarge)
+    found = published_model.largest_inputs(model, ids)
+    hook.remove()
+    n = 5 * contract.weight.shape[1]
+    rms = ((100**2 + (n - 1) * 0.25) / n) ** 0.5
+    assert len(found) == len(model.stack.blocks)
+    assert found[1] == {"times_rms": pytest.approx(100 / rms, abs=0.06), "position": 3}
+    assert found[0]["times_rms"] > 1
+    assert not contract._forward_pre_hooks
+    assert torch.equal(model(torch.tensor([ids]))[0], before)
 
 
 def test_the_record_asks_what_the_benchmark_asks():

@@ -61,7 +61,8 @@ def mutants(source: str) -> list[Mutant]:
     tree = ast.parse(source)
     found: list[Mutant] = []
     seen: Counter[str] = Counter()
-    for changed in _changes(tree):
+    for old, new in changes(tree):
+        changed = replaced(tree, old, new)
         text = ast.unparse(ast.fix_missing_locations(changed))
         change = _describe(tree, changed)
         seen[change] += 1
@@ -71,16 +72,25 @@ def mutants(source: str) -> list[Mutant]:
     return found
 
 
-def _changes(tree: ast.Module) -> Iterator[ast.Module]:
-    """Yield copies of the tree with one change each."""
+def changes(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """Yield each node that may change, with what may stand in its place, change by change.
+
+    What the two have in common they share: a field that differs is another object.
+    """
     for statement in ast.walk(tree):
         if not isinstance(statement, ast.stmt):
             continue
         for node in _own_nodes(statement):
             for new in _replacements(node):
-                yield _replaced(tree, node, new)
+                yield node, new
         if _may_be_removed(statement):
-            yield _replaced(tree, statement, ast.Pass())
+            yield statement, ast.Pass()
+
+
+def replaced(tree: ast.Module, old: ast.AST, new: ast.AST) -> ast.Module:
+    """Copy the tree with one node exchanged."""
+    # deepcopy's memo decides what stands for `old` in the copy.
+    return copy.deepcopy(tree, {id(old): copy.deepcopy(new)})
 
 
 def _own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
@@ -182,12 +192,6 @@ def _with(node: ast.AST, **fields: object) -> ast.AST:
     values = dict(ast.iter_fields(node))
     values.update(fields)
     return type(node)(**values)
-
-
-def _replaced(tree: ast.Module, old: ast.AST, new: ast.AST) -> ast.Module:
-    """Copy the tree with one node exchanged."""
-    # deepcopy's memo decides what stands for `old` in the copy.
-    return copy.deepcopy(tree, {id(old): copy.deepcopy(new)})
 
 
 def _describe(before: ast.Module, after: ast.Module) -> str:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # Not pytest's plugins: pytest is to import them itself.
-PRELOADED = ("torch", "numpy", "IPython.core.interactiveshell", "nbformat", "sqlalchemy", "rich")
+PRELOADED = ("torch", "numpy", "IPython.core.interactiveshell", "nbformat", "sqlalchemy", "pytest")
 MAKE_LOOKS_AT = ("requirements.txt", "constraints.txt", "pyproject.toml")
 _MOUNTED = (
     'mount --bind "$1/.venv" "$2/.venv" && mount --rbind "$2" "$1" && cd "$1" '
@@ -204,7 +204,7 @@ def _run_pytest(
                 self.file.write("over\n")
                 pytest.exit("over its seconds", returncode=0)
 
-    fixed = ["-x", "-q", "-p", "no:cacheprovider", f"--basetemp={scratch}/runs"]
+    fixed = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:anyio", f"--basetemp={scratch}/runs"]
     os._exit(int(pytest.main([*fixed, *arguments], plugins=[Notes()])))
 
 

@@ -1,6 +1,6 @@
 """Seed one-line faults over the tree's sources: does the everyday suite catch them?
 
-    python -m benchmarks.suite.seeded_faults [--faults 200] [--seed 34] [--log FILE] [--record FILE]
+    python -m benchmarks.suite.seeded_faults [--only FIRST LAST] [--log FILE] [--record FILE]
 
 Each fault is tried in a copy of the last commit. First the everyday tests that speak most of what
 the changed file defines run, up to the first failure; a failure counts if the same test passes
@@ -9,7 +9,7 @@ named, to be read: it may change nothing that anybody can see. A process that us
 counts as caught: the hosted workflow has a limit, too.
 
 So the two rates are of these tests, not of the whole suite: by it, more would be caught. The log has
-a line for each fault; a run that was stopped goes on with the next.
+a line for each fault: a run that was stopped goes on with those it lacks, and two may share one.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -58,12 +58,12 @@ class NearTests:
         """What pytest is given for a source file: the nearest test files, the nearest first.
 
         A name that it defines, or its own, brings a test file nearer the fewer others use it. The
-        tests of its folder come after those, and its own examples before. A problem set is tried
-        by the cases of all tests of the sets that bear its name.
+        tests of its folder come after those, and its own examples before. A problem set has the
+        tests beside it, and of those for all sets the cases that bear its name.
         """
         if path.startswith("assignments/ps"):
             name = path.split("/")[1]
-            return [f"assignments/{name}", "tests/assignments", "-k", name]
+            return [f"assignments/{name}", "tests/assignments/test_sets.py", "-k", name]
         text = (self._root / path).read_text(encoding="utf-8")
         names = {*_defined(ast.parse(text)), Path(path).stem}
         scores = {
@@ -133,7 +133,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--faults", type=int, default=200, help="to draw [200]")
-    parser.add_argument("--try", type=int, dest="n_tried", help="only the first so many of them")
+    parser.add_argument(
+        "--only", type=int, nargs=2, metavar=("FIRST", "LAST"), help="try these, counted from 1"
+    )
     parser.add_argument("--seed", type=int, default=34, help="[34]")
     parser.add_argument("--files", type=int, default=8, help="of tests a fault is given at most [8]")
     parser.add_argument(
@@ -146,48 +148,54 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
 
-    faults = draw_faults(ROOT, options.faults, options.seed)[: options.n_tried]
+    first, last = options.only or (1, options.faults)
+    faults = dict(enumerate(draw_faults(ROOT, options.faults, options.seed), 1))
     done = _read(options.log, faults)
     near = NearTests(ROOT)
     with trial() as copy, options.log.open("a", encoding="utf-8") as log:
         trials = Trials(copy, options.seconds)
-        for number, fault in enumerate(faults[len(done) :], len(done) + 1):
+        for number in range(first, last + 1):
+            if number in done:
+                continue
+            fault = faults[number]
             tests = near.of(fault.path, options.files)
             everyday, late = trials.caught(fault, tests, EVERYDAY), None
             if everyday.end not in CAUGHT and not options.everyday_only:
                 late = trials.caught(fault, tests, EXHAUSTIVE)
-            entry = {
+            done[number] = {
+                "number": number,
                 **{key: value for key, value in asdict(fault).items() if key != "text"},
                 "everyday": asdict(everyday),
                 "exhaustive": late and asdict(late),
             }
-            done.append(entry)
-            print(json.dumps(entry, ensure_ascii=False), file=log, flush=True)
+            print(json.dumps(done[number], ensure_ascii=False), file=log, flush=True)
             print(f"{number}  {everyday.end:10}  {fault.path}:{fault.line}  {everyday.test}")
             print(f"    {fault.before}\n    {fault.after}", flush=True)
-    print(json.dumps(summary(done), indent=2))
+    tried = [done[number] for number in sorted(done)]
+    print(json.dumps(summary(tried), indent=2))
     if options.record:
         command = shlex.join(["python", "-m", "benchmarks.suite.seeded_faults", *sys.argv[1:]])
         commit = subprocess.run(
             ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
         ).stdout.strip()
-        content = {**provenance(command, torch.device("cpu")), "commit": commit, **summary(done)}
-        write_record(options.record, {**content, "tried": done})
+        content = {**provenance(command, torch.device("cpu")), "commit": commit, **summary(tried)}
+        write_record(options.record, {**content, "tried": tried})
 
 
-def _read(log: Path, faults: Sequence[Fault]) -> list[dict[str, Any]]:
-    """What an earlier run has tried.
+def _read(log: Path, faults: Mapping[int, Fault]) -> dict[int, dict[str, Any]]:
+    """What earlier runs have tried, by the fault's number.
 
     Raises:
-        ValueError: if it tried other faults.
+        ValueError: if they tried other faults.
     """
-    if not log.exists():
-        return []
-    done = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    for entry, fault in zip(done, faults, strict=False):
-        if (entry["path"], entry["after"]) != (fault.path, fault.after):
+    done = {}
+    for line in log.read_text(encoding="utf-8").splitlines() if log.exists() else ():
+        entry = json.loads(line)
+        fault = faults.get(entry["number"])
+        if fault is None or (entry["path"], entry["after"]) != (fault.path, fault.after):
             raise ValueError(f"{log} has tried other faults; remove it to begin anew")
-    return done[: len(faults)]
+        done[entry["number"]] = entry
+    return done
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ without the fault. What none of them catches gets the exhaustive tests of the sa
 named, to be read: it may change nothing that anybody can see. A process that uses up its seconds
 counts as caught: the hosted workflow has a limit, too.
 
-So the two rates are of these tests, not of the whole suite: by it, more would be caught. The log has
-a line for each fault: a run that was stopped goes on with those it lacks, and two may share one.
+So the rates are of these tests, not of the whole suite: by it, more would be caught. The log has a
+line for each fault: a run that was stopped goes on with those it lacks, and two may share one.
 """
 
 import argparse
@@ -137,9 +137,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--only", type=int, nargs=2, metavar=("FIRST", "LAST"), help="try these, counted from 1"
     )
     parser.add_argument("--seed", type=int, default=34, help="[34]")
-    parser.add_argument("--files", type=int, default=8, help="of tests a fault is given at most [8]")
+    parser.add_argument("--commit", default="HEAD", help="to change [HEAD]")
+    parser.add_argument("--files", type=int, default=8, help="of tests, for each fault [8]")
     parser.add_argument(
-        "--seconds", type=float, default=60, help="of processor time for each fault and suite [60]"
+        "--seconds", type=float, default=60, help="of processor time for each fault [60]"
     )
     parser.add_argument("--everyday-only", action="store_true", help="no exhaustive tests")
     parser.add_argument(
@@ -149,11 +150,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
 
     first, last = options.only or (1, options.faults)
-    faults = dict(enumerate(draw_faults(ROOT, options.faults, options.seed), 1))
-    done = _read(options.log, faults)
-    near = NearTests(ROOT)
-    with trial() as copy, options.log.open("a", encoding="utf-8") as log:
-        trials = Trials(copy, options.seconds)
+    with trial(ROOT, options.commit) as copy, options.log.open("a", encoding="utf-8") as log:
+        faults = dict(enumerate(draw_faults(copy.folder, options.faults, options.seed), 1))
+        done = _read(options.log, faults)
+        near, trials = NearTests(copy.folder), Trials(copy, options.seconds)
         for number in range(first, last + 1):
             if number in done:
                 continue
@@ -175,11 +175,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(json.dumps(summary(tried), indent=2))
     if options.record:
         command = shlex.join(["python", "-m", "benchmarks.suite.seeded_faults", *sys.argv[1:]])
-        commit = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
-        ).stdout.strip()
-        content = {**provenance(command, torch.device("cpu")), "commit": commit, **summary(tried)}
-        write_record(options.record, {**content, "tried": tried})
+        where = {"commit": copy.commit, **provenance(command, torch.device("cpu"))}
+        write_record(options.record, {**where, **summary(tried), "tried": tried})
 
 
 def _read(log: Path, faults: Mapping[int, Fault]) -> dict[int, dict[str, Any]]:

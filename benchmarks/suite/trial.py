@@ -49,10 +49,16 @@ class Outcome:
 
 
 class Trial:
-    """A copy of the tree, and a process beside it that runs tests there."""
+    """A copy of the tree, and a process that runs tests there.
 
-    def __init__(self, copy: Path, server: subprocess.Popen[str]) -> None:
-        self._copy, self._server, self._n_runs = copy, server, 0
+    Attributes:
+        folder: of the copy, as everybody else sees it.
+        commit: that it is a copy of.
+    """
+
+    def __init__(self, folder: Path, commit: str, server: subprocess.Popen[str]) -> None:
+        self.folder, self.commit = folder, commit
+        self._server, self._n_runs = server, 0
 
     def run(
         self,
@@ -81,31 +87,34 @@ class Trial:
 
     @contextlib.contextmanager
     def _written(self, changed: dict[str, str]) -> Iterator[None]:
-        before = {path: (self._copy / path).read_bytes() for path in changed}
-        times = {path: (self._copy / path).stat().st_mtime_ns for path in changed}
+        before = {path: (self.folder / path).read_bytes() for path in changed}
+        times = {path: (self.folder / path).stat().st_mtime_ns for path in changed}
         try:
             for path, text in changed.items():
-                (self._copy / path).write_text(text, encoding="utf-8")
-                # Bytecode is known by its source's second and size: each run has a second of its own.
+                (self.folder / path).write_text(text, encoding="utf-8")
+                # Bytecode is known by its source's second and size: each run has its own second.
                 second = times[path] + self._n_runs * 1_000_000_000
-                os.utime(self._copy / path, ns=(second, second))
+                os.utime(self.folder / path, ns=(second, second))
             yield
         finally:
             for path, content in before.items():
-                (self._copy / path).write_bytes(content)
-                os.utime(self._copy / path, ns=(times[path], times[path]))
+                (self.folder / path).write_bytes(content)
+                os.utime(self.folder / path, ns=(times[path], times[path]))
 
 
 @contextlib.contextmanager
-def trial(root: Path = ROOT) -> Iterator[Trial]:
-    """Clone a tree and start a process that runs tests in the clone.
+def trial(root: Path = ROOT, commit: str = "HEAD") -> Iterator[Trial]:
+    """Clone a tree at a commit and start a process that runs tests in the clone.
 
     Raises:
+        subprocess.CalledProcessError: if git does not know the commit, and has said so.
         RuntimeError: if nothing can be mounted here.
     """
     with tempfile.TemporaryDirectory(prefix="trial-") as scratch:
         copy = Path(scratch) / "copy"
-        subprocess.run(["git", "clone", "--quiet", "--shared", root, copy], check=True)
+        commit = _git(root, "rev-parse", "--verify", f"{commit}^{{commit}}")
+        _git(root, "clone", "--quiet", "--shared", "--no-checkout", str(root), str(copy))
+        _git(copy, "checkout", "--quiet", "--detach", commit)
         (copy / ".venv").mkdir()
         for name in MAKE_LOOKS_AT:  # the environment that is there is as new as they are
             if (root / name).exists():
@@ -121,10 +130,16 @@ def trial(root: Path = ROOT) -> Iterator[Trial]:
         try:
             if server.stdout.readline() != "ready\n":
                 raise RuntimeError("no copy of the tree could be mounted in its place: see above")
-            yield Trial(copy, server)
+            yield Trial(copy, commit, server)
         finally:
             server.stdin.close()
             server.wait()
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """Run git in a folder and return what it says."""
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
 def _serve(scratch: Path) -> None:

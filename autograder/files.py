@@ -202,9 +202,9 @@ class OwnFiles:
 
     def _read(self) -> dict[str, list[str]]:
         with contextlib.suppress(OSError, ValueError):
-            found = json.loads(self._list.read_text(encoding="utf-8"))
-            if isinstance(found, dict) and all(isinstance(one, list) for one in found.values()):
-                return found
+            listed = json.loads(self._list.read_text(encoding="utf-8"))
+            if isinstance(listed, dict) and all(isinstance(one, list) for one in listed.values()):
+                return listed
         return {}
 
     def _is_own(self, name: str) -> bool:
@@ -296,11 +296,11 @@ class Table:
         Raises:
             GraderError: if there is none; lists those that are.
         """
-        found = self.find(column)
-        if found is None:
+        index = self.find(column)
+        if index is None:
             columns = ", ".join(name for name in self.header if name)
             raise GraderError(f"{self.name} has no column {column!r}; it has: {columns}")
-        return found
+        return index
 
 
 def read_table(path: Path) -> Table:

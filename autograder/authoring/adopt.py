@@ -144,8 +144,8 @@ class _Notebook:
         for cell in cells:
             with contextlib.suppress(ValueError):  # a magic that takes the cell: it defines nothing
                 code = as_python(cell.source) if cell.cell_type == "code" else ""
-                found = (one for one in ast.parse(code).body if isinstance(one, DEFINITIONS))
-                self.statements += [_Statement(one, cell) for one in found]
+                definitions = (one for one in ast.parse(code).body if isinstance(one, DEFINITIONS))
+                self.statements += [_Statement(one, cell) for one in definitions]
         self._stubs = {cell.id: cell.source for cell in released.notebooks.student.cells}
 
     def read(self, test: NotebookNode) -> _Tests:
@@ -199,8 +199,8 @@ class _Notebook:
         for one in before:
             if is_answer(one.cell) and not isinstance(one.node, ast.Import | ast.ImportFrom):
                 is_function = not isinstance(one.node, ast.Assign)
-                found = dict.fromkeys(sorted(bound(one.node) & reads), is_function)
-                kinds.setdefault(one.cell.id, {}).update(found)
+                kind_of = dict.fromkeys(sorted(bound(one.node) & reads), is_function)
+                kinds.setdefault(one.cell.id, {}).update(kind_of)
         asked = [answer for answer, names in kinds.items() if names]
         if not asked:
             raise ValueError("it asks for nothing that students define")
@@ -256,7 +256,7 @@ def adopt(released: ReleasedSet, course: Course, only: Collection[str] = ()) -> 
         except ValueError as error:
             left[cell] = str(error)
     calls = _tried(notebook, read)
-    left |= {cell: found for cell, found in calls.items() if isinstance(found, str)}
+    left |= {cell: reason for cell, reason in calls.items() if isinstance(reason, str)}
     items = _items([test for test in read if test.cell not in left], left)
     if not items:
         said = "; ".join(f"{cell}: {why}" for cell, why in left.items())
@@ -292,11 +292,11 @@ def _tried(notebook: _Notebook, read: Sequence[_Tests]) -> dict[str, int | str]:
                 timeout=_TRIAL_SECONDS,
                 check=False,
             )
-            found = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {}
+            outcomes = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {}
         except subprocess.TimeoutExpired:
-            found = {}
+            outcomes = {}
     unknown = f"its tests and solution did not run to an end within {_TRIAL_SECONDS} s"
-    return {cell: found.get(path, unknown) for cell, path in paths.items()}
+    return {cell: outcomes.get(path, unknown) for cell, path in paths.items()}
 
 
 def _items(read: Sequence[_Tests], left: dict[str, str]) -> list[_Item]:
@@ -326,12 +326,12 @@ def _item_name(cell: str) -> str:
 
 def _leading_to(helpers: Sequence[ast.stmt], targets: set[str]) -> list[ast.stmt]:
     """Return the definitions that use what students define, at first hand or through others."""
-    found: list[ast.stmt] = []
+    needed: list[ast.stmt] = []
     names = set(targets)
-    while more := [one for one in helpers if one not in found and names_read(one) & names]:
-        found += more
+    while more := [one for one in helpers if one not in needed and names_read(one) & names]:
+        needed += more
         names |= set().union(*map(bound, more))
-    return [one for one in helpers if one in found]
+    return [one for one in helpers if one in needed]
 
 
 def _is_magic(statement: ast.stmt) -> bool:

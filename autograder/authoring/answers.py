@@ -61,13 +61,13 @@ def read_answers(folder: Path, targets: Collection[str]) -> dict[str, tuple[Know
     Raises:
         GraderError: if a file is about none of these, or as `read_file`.
     """
-    found: dict[str, tuple[KnownAnswer, ...]] = {target: () for target in targets}
+    answers: dict[str, tuple[KnownAnswer, ...]] = {target: () for target in targets}
     for path in sorted((folder / "answers").rglob("*.py")):
-        if path.parent.parent != folder or path.stem not in found:
-            names = ", ".join(f"{target}.py" for target in sorted(found))
+        if path.parent.parent != folder or path.stem not in answers:
+            names = ", ".join(f"{target}.py" for target in sorted(answers))
             raise GraderError(f"{path}: it must lie in {folder / 'answers'} and be one of {names}")
-        found[path.stem] = read_file(path)
-    return found
+        answers[path.stem] = read_file(path)
+    return answers
 
 
 def read_file(path: Path) -> tuple[KnownAnswer, ...]:
@@ -109,10 +109,10 @@ def _answer(mark: str, source: str, target: str) -> KnownAnswer:
     Raises:
         ValueError: if it is not as the module says; says why.
     """
-    found = _MARK.fullmatch(mark.rstrip())
-    if not found:
+    match = _MARK.fullmatch(mark.rstrip())
+    if not match:
         raise ValueError(f"{mark!r} is not a mark; write '# %% right: name' or '# %% wrong: name'")
-    kind, name = found.groups()
+    kind, name = match.groups()
     try:
         tree = ast.parse(source)
     except SyntaxError as error:

@@ -336,13 +336,13 @@ def changed_source(answer: Callable[..., Any], replace: Mapping[str, str]) -> st
         if is_block := "\n" in old + new:
             lines = map(re.escape, textwrap.dedent(old).strip("\n").split("\n"))
             pattern = "(?m:^)(?P<indent> *)" + "\n(?P=indent)".join(lines) + "(?m:$)"
-        found = list(re.finditer(pattern, source))
-        if len(found) != 1:
-            times = f"{len(found)} times in {answer.__name__}; it must occur once"
+        matches = list(re.finditer(pattern, source))
+        if len(matches) != 1:
+            times = f"{len(matches)} times in {answer.__name__}; it must occur once"
             raise ValueError(f"{old!r} occurs {times}")
         if is_block:
-            new = textwrap.indent(textwrap.dedent(new).strip("\n"), found[0]["indent"])
-        changes.append((*found[0].span(), new))
+            new = textwrap.indent(textwrap.dedent(new).strip("\n"), matches[0]["indent"])
+        changes.append((*matches[0].span(), new))
     changes.sort(reverse=True)
     for (start, _, new), (_, end, _) in itertools.pairwise(changes):
         if end > start:

@@ -280,11 +280,11 @@ def _as_float(value: int) -> float:
 def _same_members(observed: Iterable[Any], expected: Iterable[Any], where: str, noun: str) -> None:
     """Keys and elements agree exactly: type and value."""
     ours, theirs = ({(_types(key), key) for key in keys} for keys in (observed, expected))
-    found = [f"lacks {noun}s"] * bool(theirs - ours) + [f"has {noun}s too many"] * bool(
+    complaints = [f"lacks {noun}s"] * bool(theirs - ours) + [f"has {noun}s too many"] * bool(
         ours - theirs
     )
-    if found:
-        raise _DifferenceError(f"{where} " + " and ".join(found))
+    if complaints:
+        raise _DifferenceError(f"{where} " + " and ".join(complaints))
 
 
 def _types(key: Any) -> Any:

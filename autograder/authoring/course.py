@@ -57,8 +57,8 @@ class Course:
     def others_files(self, name: str) -> frozenset[str]:
         """Names of the files that are other notebooks of the assignment that a set is of."""
         assignment, own = assignment_and_notebook(name)
-        found = {assignment_and_notebook(one)[1] for one in self.of_assignment(assignment)}
-        return frozenset(f"{notebook}.ipynb" for notebook in found - {own})
+        notebooks = {assignment_and_notebook(one)[1] for one in self.of_assignment(assignment)}
+        return frozenset(f"{notebook}.ipynb" for notebook in notebooks - {own})
 
     def source(self, name: str) -> Path:
         """Path of a set's notebook source.
@@ -115,7 +115,7 @@ class Course:
                 the folder of its sets.
         """
         chosen = self.settings("edition")
-        found = {}
+        targets = {}
         for source, target in chosen.items():
             path = (self.top / source).resolve()
             inside = path.is_relative_to(self.top.resolve()) and path != self.top.resolve()
@@ -125,8 +125,8 @@ class Course:
             if not isinstance(target, str) or not _PLAIN_PATH.fullmatch(target):
                 rule = "it must be a path within the edition, as book/pages"
                 self.refuse(f"edition.{source}", target, rule)
-            found[path] = target
-        return found
+            targets[path] = target
+        return targets
 
     def leaderboard(self) -> tuple[tuple[str, ...], dict[str, str]]:
         """Sets whose leaderboard is switched on, and the names on it that an instructor chose.
@@ -218,12 +218,12 @@ class Course:
             module = importlib.import_module(f"{self._package()}.{name}.problem_set")
         except Exception as error:
             raise CheckFault(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
-        found = getattr(module, "PROBLEM_SET", None)
-        if not isinstance(found, ProblemSet):
+        problem_set = getattr(module, "PROBLEM_SET", None)
+        if not isinstance(problem_set, ProblemSet):
             raise CheckFault(f"{path} must define PROBLEM_SET, a ProblemSet")
-        if found.name != name:
-            raise CheckFault(f"{path} defines the problem set {found.name!r}")
-        return found
+        if problem_set.name != name:
+            raise CheckFault(f"{path} defines the problem set {problem_set.name!r}")
+        return problem_set
 
     def _package(self) -> str:
         """Return the name of a package that stands for the folder, making it when first asked.
@@ -263,12 +263,12 @@ class NbgraderCourse(Course):
             GraderError: if there is no such assignment; the message lists those that there are.
         """
         of = {name: assignment_and_notebook(name)[0] for name in self.sets()}
-        found = tuple(name for name in of if assignment in (name, of[name]))
-        if not found:
+        notebooks = tuple(name for name in of if assignment in (name, of[name]))
+        if not notebooks:
             known = ", ".join(dict.fromkeys(of.values()))
             source = self.place("source")
             raise GraderError(f"no assignment {assignment!r} in {source}; it has: {known}")
-        return found
+        return notebooks
 
     def source(self, name: str) -> Path:
         """Path of a set's source notebook.
@@ -340,13 +340,13 @@ class NbgraderCourse(Course):
         return bool(course_directory(self.folder).groupshared)
 
     def _sources(self) -> dict[str, Path]:
-        found = {}
+        sources = {}
         for path in self.place("source").glob("*/*.ipynb"):
             assignment, notebook = path.parent.name, path.stem
             if not assignment.startswith(".") and not notebook.startswith("."):
                 same = assignment == notebook
-                found[assignment if same else f"{assignment}+{notebook}"] = path
-        return found
+                sources[assignment if same else f"{assignment}+{notebook}"] = path
+        return sources
 
 
 def nbgrader_course_in(folder: Path) -> NbgraderCourse:

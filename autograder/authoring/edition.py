@@ -72,14 +72,14 @@ def make(course: Course) -> Edition:
             f"[edition] in course.toml puts a file at {path}, which the course already has"
         )
     secrets = Secrets(sets, _texts(course))
-    found = [one for path, data in own.items() for one in secrets.find(path, data)]
+    given_away = [one for path, data in own.items() for one in secrets.find(path, data)]
     public: list[Finding] = []
     for path, data in listed.items():
         for one in secrets.find(path, data):
             # A reference is taken from the package, which students have, and the book teaches it.
-            (public if one.kind in (SOLUTION, CHECK) else found).append(one)
-    if found:
-        raise GraderError(_given_away(found))
+            (public if one.kind in (SOLUTION, CHECK) else given_away).append(one)
+    if given_away:
+        raise GraderError(_given_away(given_away))
     files = {**own, **listed}
     return Edition({**files, **lists(files)}, tuple(public), tuple(missing), secrets)
 
@@ -149,8 +149,8 @@ def _texts(course: Course) -> dict[str, str]:
     return pages | secret_texts(course)
 
 
-def _given_away(found: Sequence[Finding]) -> str:
-    lines = [f"{one.place}: {one.kind} of {one.origin}: {one.text}" for one in found]
+def _given_away(findings: Sequence[Finding]) -> str:
+    lines = [f"{one.place}: {one.kind} of {one.origin}: {one.text}" for one in findings]
     more = len(lines) - _MOST_NAMED
     rest = [f"and {more} more"] if more > 0 else []
     head = f"nothing was written, as {len(lines)} pieces would give away what students must not see"

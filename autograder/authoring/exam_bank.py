@@ -117,15 +117,15 @@ def read_bank(course: Course) -> list[Question]:
                 f"{path} belongs to no chapter; course.toml has, below [syllabus.chapters]: "
                 f"{', '.join(chapters) or 'none'}"
             )
-    found = [
+    questions = [
         question
         for number, name in enumerate(chapters, 1)
         if (folder / f"{name}.md") in files
         for question in _of_file(folder / f"{name}.md", number)
     ]
-    if not found:
+    if not questions:
         raise GraderError(f"{folder} has no questions: it must have a file for each chapter")
-    return found
+    return questions
 
 
 def secret_texts(course: Course) -> dict[str, str]:

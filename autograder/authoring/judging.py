@@ -107,8 +107,8 @@ def implementations(
         ValueError: if they are too few.
     """
     if len(right) + len(wrong) < LEAST:
-        found = len(right) + len(wrong)
-        raise ValueError(f"{judged.item}: {found} implementations to judge; at least {LEAST}")
+        n_given = len(right) + len(wrong)
+        raise ValueError(f"{judged.item}: {n_given} implementations to judge; at least {LEAST}")
     folder = Path(inspect.getfile(judged.reference)).parent
     answers = read_file(folder / "answers" / f"{judged.target}.py")
     known = {answer.name: answer.source for answer in answers if answer.is_right}

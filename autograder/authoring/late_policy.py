@@ -169,10 +169,10 @@ class _Reader:
                 self._refuse(where + key, table[key], f"known here: {', '.join(sorted(known))}")
 
     def _table(self, table: dict[str, Any], key: str, where: str) -> dict[str, Any]:
-        found = table.get(key, {})
-        if not isinstance(found, dict):
-            self._refuse(where + key, found, "it must be a table")
-        return dict(found)
+        inner = table.get(key, {})
+        if not isinstance(inner, dict):
+            self._refuse(where + key, inner, "it must be a table")
+        return dict(inner)
 
     def _time_zone(self, name: object) -> tzinfo:
         if name == "UTC":
@@ -186,13 +186,13 @@ class _Reader:
         date = table[key]
         if not isinstance(date, datetime):
             self._refuse(where + key, date, "it must be a day and a time: 2027-10-12 23:59:00")
-        found: datetime = date
-        found = found if found.tzinfo is not None else found.replace(tzinfo=self._zone)
+        moment: datetime = date
+        moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=self._zone)
         try:
-            found.astimezone(UTC)
+            moment.astimezone(UTC)
         except OverflowError:
             self._refuse(where + key, date, "it must be a year that UTC has, from 1 to 9999, too")
-        return found
+        return moment
 
     def _whole(self, table: dict[str, Any], key: str, where: str) -> int:
         value = table.get(key, 0)

@@ -59,27 +59,27 @@ def course_directory(folder: Path) -> CourseDirectory:
     """
     config = read_config(folder)
     try:
-        found = CourseDirectory(config=config, root=str(folder))
+        directory = CourseDirectory(config=config, root=str(folder))
     except TraitError as error:
         raise GraderError(f"{folder / SETTINGS}: {error}") from None
     usual = CourseDirectory.class_traits()["directory_structure"].default_value
-    if found.directory_structure != usual:
+    if directory.directory_structure != usual:
         raise GraderError(
             f"{folder / SETTINGS}: CourseDirectory.directory_structure is "
-            f"{found.directory_structure!r}; only {usual!r} is understood here"
+            f"{directory.directory_structure!r}; only {usual!r} is understood here"
         )
-    return found
+    return directory
 
 
 def gradebook_address(folder: Path) -> str:
     """Return the address of a course's gradebook; a file's path is absolute."""
     address = str(course_directory(folder).db_url)
     with contextlib.suppress(ArgumentError, ValueError):  # whoever opens it will say so
-        found = make_url(address)
-        if found.get_backend_name() == "sqlite" and found.database:
-            start = "file:" if "uri" in found.query and found.database.startswith("file:") else ""
-            path = folder / found.database.removeprefix(start)
-            return str(found.set(database=f"{start}{path}"))
+        url = make_url(address)
+        if url.get_backend_name() == "sqlite" and url.database:
+            start = "file:" if "uri" in url.query and url.database.startswith("file:") else ""
+            path = folder / url.database.removeprefix(start)
+            return str(url.set(database=f"{start}{path}"))
     return address
 
 

@@ -86,10 +86,10 @@ def handed_out_files(folder: Path) -> tuple[str, ...]:
                 f"the files beside the notebooks in {folder} have {n_bytes} bytes; at most "
                 f"{_MOST_BYTES} can be sent into the sandbox"
             )
-        found = {
+        contents = {
             path.relative_to(folder).as_posix(): base64.b64encode(path.read_bytes()).decode()
             for path in paths
         }
     except OSError as error:
         raise GraderError(f"{error.filename} cannot be read: {error.strerror}") from None
-    return (_WRITE.replace("FILES", repr(found)),) if found else ()
+    return (_WRITE.replace("FILES", repr(contents)),) if contents else ()

@@ -32,16 +32,16 @@ def merge(mine: Notebook, released: Notebook) -> Merged:
     the student's text, and so does any other cell without a grade that was. Whatever else the
     student wrote stands behind the released cell that it stood behind before.
     """
-    found, own = _sorted_out(mine["cells"], released["cells"])
+    of_release, own = _sorted_out(mine["cells"], released["cells"])
     cells, renewed = list(own[""]), []
     n_answers = 0
     for template in released["cells"]:
         name = name_of(template)
-        cell, is_students = _combined(found.get(name), template)
+        cell, is_students = _combined(of_release.get(name), template)
         cells.append(cell)
         if is_answer(template) and is_students:
             n_answers += 1
-            before = grading(found[name])
+            before = grading(of_release[name])
             is_other = before.get("checksum") != grading(template).get("checksum")
             renewed += [name] if is_other and before.get("grade_id") == name else []
         cells += own[name]
@@ -75,7 +75,7 @@ def _sorted_out(
         for cell in released
         if is_answer(cell) and name_of(cell) not in there and _defines(cell["source"])
     }
-    found: dict[str, Notebook] = {}
+    of_release: dict[str, Notebook] = {}
     own: dict[str, list[Notebook]] = defaultdict(list)
     place = ""  # the top
     for cell in mine:
@@ -84,19 +84,19 @@ def _sorted_out(
             name = by_text.get((cell.get("cell_type", ""), without_edges(cell["source"])), "")
         if name not in templates and cell.get("cell_type") == "code":  # or its metadata
             name = defined.get(_defines(cell["source"]), "")
-        if name in templates and name not in found:
-            place, found[name] = name, cell
+        if name in templates and name not in of_release:
+            place, of_release[name] = name, cell
             if _is_locked(templates[name]) and _is_written(cell, templates[name]):
                 own[name].append(_unlocked(cell))
         elif not is_as_released(cell):  # else of an earlier release, which has it no more
             own[place].append(cell)
-    return found, own
+    return of_release, own
 
 
 def _defines(source: str) -> str:
     """Return the first function or class that a cell of code defines; empty if it defines none."""
-    found = re.search(r"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", source, re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(r"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", source, re.MULTILINE)
+    return match[1] if match else ""
 
 
 def _is_locked(template: Notebook) -> bool:

@@ -117,10 +117,10 @@ def misstated_points(cells: Sequence[NotebookNode]) -> Iterator[str]:
 
     Points have one home, the cell that earns them; a heading "2. Mean (30 points)" repeats them.
     """
-    found = [(place, _HEADING.search(cell.source)) for place, cell in enumerate(cells)]
+    matches = [(place, _HEADING.search(cell.source)) for place, cell in enumerate(cells)]
     headings = [
         (place, len(match[1]), match[2])
-        for place, match in found
+        for place, match in matches
         if match is not None and cells[place].cell_type == "markdown"
     ]
     for place, level, words in headings:

@@ -318,24 +318,24 @@ def leaks(release: Release) -> tuple[str, ...]:
     A line of a solution counts as leaked where the student's version of the same cell has it more
     often than the source has it outside its solution.
     """
-    found = []
+    complaints = []
     student = {cell.id: cell for cell in release.student.cells}
     for cell in release.source.cells:
         released = student.get(cell.id)
         if released is None:
-            found.append(f"{cell.id}: the cell is missing from the student version")
+            complaints.append(f"{cell.id}: the cell is missing from the student version")
             continue
         open_lines, hidden = _split_secret(cell.source)
         shown = [line.strip() for line in released.source.splitlines()]
         for line in hidden:
             if len(line) > 1 and shown.count(line) > open_lines.count(line):
-                found.append(f"{cell.id}: the student version shows {line!r}")
+                complaints.append(f"{cell.id}: the student version shows {line!r}")
         if released.get("outputs"):
-            found.append(f"{cell.id}: the student version has outputs")
+            complaints.append(f"{cell.id}: the student version has outputs")
     text = as_text(release.student)
-    found += [f"the student version contains {mark!r}" for mark in _MARKERS if mark in text]
-    found += ["the student version names the grader"] * ("nbgrader_cell" in text)
-    return tuple(found)
+    complaints += [f"the student version contains {mark!r}" for mark in _MARKERS if mark in text]
+    complaints += ["the student version names the grader"] * ("nbgrader_cell" in text)
+    return tuple(complaints)
 
 
 def secret_lines(source: str) -> list[str]:
@@ -403,9 +403,9 @@ def _lint_metadata(cells: Sequence[NotebookNode]) -> Iterator[str]:
 
 def _lint_points(cells: Sequence[NotebookNode], total: float) -> Iterator[str]:
     points = [grading(cell).get("points", 0) for cell in cells]
-    found = sum(value for value in points if _is_number(value))
-    if abs(found - total) > 1e-9:
-        yield f"the points of all cells sum to {found:g}; they must sum to {total:g}"
+    points_of_cells = sum(value for value in points if _is_number(value))
+    if abs(points_of_cells - total) > 1e-9:
+        yield f"the points of all cells sum to {points_of_cells:g}; they must sum to {total:g}"
 
 
 def _lint_markers(cells: Sequence[NotebookNode]) -> Iterator[str]:

@@ -105,8 +105,8 @@ def calls_of(tests: Callable[..., None], *references: Any) -> list[list[Any]]:
         ValueError: if the references do not pass, or a call cannot be made in the sandbox; says
             why.
     """
-    found: list[list[Any]] = _in_child(lambda: _noted(tests, references), _RECORD_SECONDS)
-    return found
+    calls: list[list[Any]] = _in_child(lambda: _noted(tests, references), _RECORD_SECONDS)
+    return calls
 
 
 def ask(implementation, inputs):  # type: ignore[no-untyped-def]  # it travels as source
@@ -119,7 +119,7 @@ def ask(implementation, inputs):  # type: ignore[no-untyped-def]  # it travels a
     import numpy
 
     others = getattr(inspect.unwrap(implementation), "__globals__", {})
-    found = []
+    outcomes = []
     for name, args, kwargs, states, changes in inputs["calls"]:
         for library, state in states:
             if library == "random":
@@ -131,11 +131,11 @@ def ask(implementation, inputs):  # type: ignore[no-untyped-def]  # it travels a
         args, kwargs = copy.deepcopy((args, kwargs))
         try:
             one = implementation if name == inputs["target"] else others[name]
-            found.append(["gave", one if args is None else one(*args, **kwargs)])
+            outcomes.append(["gave", one if args is None else one(*args, **kwargs)])
         except Exception as error:
-            found.append(["raised", type(error).__name__])
-        found[-1].append([args, kwargs] if changes else None)
-    return found
+            outcomes.append(["raised", type(error).__name__])
+        outcomes[-1].append([args, kwargs] if changes else None)
+    return outcomes
 
 
 def _noted(tests: Callable[..., None], references: Sequence[Any]) -> list[list[Any]]:
@@ -274,10 +274,10 @@ def _plain(value: Any, what: str) -> Any:
 
 def _states() -> list[list[Any]]:
     """Return the states of the generators that a test may have seeded."""
-    found: list[list[Any]] = [["random", random.getstate()], ["numpy", np.random.get_state()]]
+    states: list[list[Any]] = [["random", random.getstate()], ["numpy", np.random.get_state()]]
     if "torch" in sys.modules:
-        found.append(["torch", sys.modules["torch"].get_rng_state()])
-    return found
+        states.append(["torch", sys.modules["torch"].get_rng_state()])
+    return states
 
 
 def _differ(one: Any, other: Any) -> bool:

@@ -41,12 +41,12 @@ def rubric_of(course: Course, name: str) -> str:
 
 def criteria_of(course: Course, name: str) -> dict[str, tuple[Criterion, ...]]:
     """Return, for each written answer of a set that has a rubric, what is asked of it."""
-    found = {}
+    criteria = {}
     for part in re.split(r"^## ", rubric_of(course, name), flags=re.MULTILINE)[1:]:
         head, *questions = re.split(r"^### ", part, flags=re.MULTILINE)
         item = head.partition(": ")[2].split()[0]
-        found[item] = tuple(map(_criterion, questions))
-    return found
+        criteria[item] = tuple(map(_criterion, questions))
+    return criteria
 
 
 def _criterion(text: str) -> Criterion:

@@ -74,14 +74,14 @@ class Secrets:
 
     def find(self, place: str, data: bytes) -> list[Finding]:
         """Return the secrets in a file, each run of words once; archives are looked into."""
-        found: dict[Words, Finding] = {}
+        findings: dict[Words, Finding] = {}
         for inner, text in readable(place, data):
             words = words_of(text)
             for run in _runs(words, self._lengths):
-                if run in self._runs and run not in found:
+                if run in self._runs and run not in findings:
                     kind, origin = self._runs[run]
-                    found[run] = Finding(kind, origin, inner, " ".join(run))
-        return list(found.values())
+                    findings[run] = Finding(kind, origin, inner, " ".join(run))
+        return list(findings.values())
 
     def __len__(self) -> int:
         return len(self._runs)

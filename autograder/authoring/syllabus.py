@@ -143,13 +143,13 @@ def _days(course: Course, table: Mapping[str, Any], unit: str, n: int) -> list[d
     if unit == "half-day":
         return [first + place // 2 * _STEPS[unit] for place in range(n)]
     free_weeks = {day.isocalendar()[:2] for day in free}
-    found: list[date | None] = []
+    days: list[date | None] = []
     day = first
-    while len(found) < n:
+    while len(days) < n:
         if day.isocalendar()[:2] not in free_weeks:
-            found.append(day)
+            days.append(day)
         day += _WEEK
-    return found
+    return days
 
 
 def _event(word: str, day: date | None, policies: Mapping[str, Policy]) -> tuple[str, str]:
@@ -216,10 +216,10 @@ def _weights(course: Course, given: object) -> dict[str, float]:
 
 
 def _table(course: Course, table: Mapping[str, Any], key: str) -> dict[str, Any]:
-    found = table.get(key, {})
-    if not isinstance(found, dict):
-        course.refuse(f"{TABLE}.{key}", found, "it must be a table")
-    return found
+    inner = table.get(key, {})
+    if not isinstance(inner, dict):
+        course.refuse(f"{TABLE}.{key}", inner, "it must be a table")
+    return inner
 
 
 def _line(course: Course, table: Mapping[str, Any], key: str) -> str:

@@ -105,9 +105,9 @@ def clean(folder: Path) -> list[str]:
 
 def _read(path: Path) -> dict[str, str]:
     with contextlib.suppress(OSError, ValueError):
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(found, dict):
-            return {str(name): str(digest) for name, digest in found.items()}
+        digests = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(digests, dict):
+            return {str(name): str(digest) for name, digest in digests.items()}
     return {}
 
 

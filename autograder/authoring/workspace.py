@@ -183,7 +183,7 @@ def _checkpoint_of(file: Path) -> str:
     return ""
 
 
-def take_over(name: str, found: Path, work: Path) -> str:
+def take_over(name: str, answered: Path, work: Path) -> str:
     """Move a notebook that somebody has worked on elsewhere into the workspace.
 
     Older versions had students work in the folder of releases, which is written anew at any time.
@@ -197,26 +197,26 @@ def take_over(name: str, found: Path, work: Path) -> str:
             and it is where it was.
     """
     try:
-        data = found.read_bytes()
+        data = answered.read_bytes()
         if not has_work(data):
             return ""
         path = copy_of(name, work)
-        if os.path.realpath(path.parent) == os.path.realpath(found.parent):
+        if os.path.realpath(path.parent) == os.path.realpath(answered.parent):
             raise GraderError(
                 f"{path} lies in {path.parent.resolve()}, where every release is written anew, and "
                 "holds answers: take the link away, and they go into a folder of their own"
             )
-        if not path.exists() or os.path.realpath(path) == os.path.realpath(found):
+        if not path.exists() or os.path.realpath(path) == os.path.realpath(answered):
             write_atomically(path, data)  # also in place of a link to it
         elif path.read_bytes() != data:
-            path = keep_beside(path, data, found.stat().st_mtime)
-        found.unlink()
+            path = keep_beside(path, data, answered.stat().st_mtime)
+        answered.unlink()
     except FileNotFoundError:
         return ""
     except OSError as error:
         reason = error.strerror or str(error)
-        raise GraderError(f"{found} holds answers and cannot be moved: {reason}") from error
-    return f"{name}: the answers in {found} are now in {path}"
+        raise GraderError(f"{answered} holds answers and cannot be moved: {reason}") from error
+    return f"{name}: the answers in {answered} are now in {path}"
 
 
 def is_copy(data: bytes) -> bool:
@@ -261,10 +261,10 @@ def released_in(folder: Path) -> dict[str, Path]:
         GraderError: if there is none.
     """
     paths = [*folder.glob("*.ipynb"), *folder.glob("*/*.ipynb")]
-    found = {path.stem: path for path in paths if path.parent in (folder, folder / path.stem)}
-    if not found:
+    released = {path.stem: path for path in paths if path.parent in (folder, folder / path.stem)}
+    if not released:
         raise GraderError(f"{folder} has no released notebooks: SET/SET.ipynb or SET.ipynb")
-    return dict(sorted(found.items()))
+    return dict(sorted(released.items()))
 
 
 def rescue(name: str, released: Path, work: Path) -> str:
@@ -338,14 +338,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("work", type=Path, nargs="?", default=Path(WORK), help="yours  [work]")
     options = parser.parse_args(arguments)
     try:
-        found = released_in(options.released)
-        lines = [bring_rules(next(iter(found.values())), options.work)]
-        for name, path in found.items():
+        releases = released_in(options.released)
+        lines = [bring_rules(next(iter(releases.values())), options.work)]
+        for name, path in releases.items():
             lines.append(bring(name, read_released(path), options.work).line)
             lines.append(rescue(name, path, options.work))
     except GraderError as error:
         sys.exit(f"error: {error}")
-    print("\n".join(filter(None, lines)) or f"{options.work}: {', '.join(found)} as you left them")
+    print(
+        "\n".join(filter(None, lines)) or f"{options.work}: {', '.join(releases)} as you left them"
+    )
 
 
 if __name__ == "__main__":

@@ -59,9 +59,9 @@ def _mounts_below(folder: Path) -> Iterator[str]:
 
 
 def _made_by_people(folder: Path) -> Iterator[str]:
-    for found in classes_below(folder):
+    for kept in classes_below(folder):
         yield (
-            f"left: {found}, for it has the grades of a class; the next `autograder` command about "
+            f"left: {kept}, for it has the grades of a class; the next `autograder` command about "
             "the class moves it, or says what to do"
         )
     lists = filter(Path.is_file, folder.glob(f"**/{OWN_FILES}"))

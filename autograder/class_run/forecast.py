@@ -53,8 +53,8 @@ def read_measured(path: Path, name: str) -> Measured:
         GraderError: if the file is not of that form; says what is missing.
     """
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))[name]
-        stages = found["cpu_ms_each"]
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))[name]
+        stages = record["cpu_ms_each"]
         whole = sum(ms for stage, ms in stages.items() if not stage.startswith(_COUNTED_TWICE))
         return Measured(whole / 1e3, sum(stages[stage] for stage in _WRITER) / 1e3)
     except (OSError, ValueError) as error:

@@ -118,10 +118,10 @@ class LateDays:
             of_this = self._mine.get(grade.student) if name == self._name else None
             record = None if of_this else journal.read(grade.student)
             other = of_this or (record.grade if record is not None else None)
-            found = self._due_set(other) if other is not None else None
-            if found is not None:
+            due_set = self._due_set(other) if other is not None else None
+            if due_set is not None:
                 seen.add(assignment)
-                yield found
+                yield due_set
 
     def _due_set(self, grade: Grade) -> _DueSet | None:
         """Return what counts of a grade; None if it cannot use late days."""

@@ -20,29 +20,29 @@ _CLAIMS = ("timestamp.txt", "nbgrader's exchange")
 _CLOCKS_DIFFER = timedelta(minutes=5)
 
 
-def timing_of(found: Collected, policy: Policy, points: float, now: datetime) -> Timing:
+def timing_of(collected: Collected, policy: Policy, points: float, now: datetime) -> Timing:
     """Return when a submission came, and what that costs.
 
     Args:
         points: the highest points of the whole set.
         now: a submission cannot come from later; with a time zone.
     """
-    due = policy.extensions.get(found.student, policy.due)
-    submitted, note = _believed(found, policy, now)
+    due = policy.extensions.get(collected.student, policy.due)
+    submitted, note = _believed(collected, policy, now)
     mark = ""
-    if due is not None and submitted is None and not note and not found.time_note:
-        mark = _mark(found, policy)
-    if due is not None and submitted is None and found.path is not None and not mark:
+    if due is not None and submitted is None and not note and not collected.time_note:
+        mark = _mark(collected, policy)
+    if due is not None and submitted is None and collected.path is not None and not mark:
         note = note or "nobody knows when it was handed in"
         note += "; no points were taken off"
     timing = Timing(
         submitted=submitted.isoformat() if submitted is not None else "",
-        source=_source(found, submitted) or ("the platform's own mark" if mark else ""),
+        source=_source(collected, submitted) or ("the platform's own mark" if mark else ""),
         note=note,
         mark=mark,
     )
-    timing = against_due_date(timing, found.student, policy, points)
-    is_marked = found.marked_late and not timing.seconds_late and not mark
+    timing = against_due_date(timing, collected.student, policy, points)
+    is_marked = collected.marked_late and not timing.seconds_late and not mark
     return replace(timing, marked_late=bool(is_marked))
 
 
@@ -63,14 +63,14 @@ def against_due_date(timing: Timing, student: str, policy: Policy, points: float
     return replace(timing, penalty=penalty_for(lateness(timing, policy), policy, points))
 
 
-def _mark(found: Collected, policy: Policy) -> str:
+def _mark(collected: Collected, policy: Policy) -> str:
     """Return what a platform's own mark says of this set's due date.
 
     The platform knows nothing of an extension that stands in `course.toml`.
     """
-    if found.marked_late is None or found.student in policy.extensions:
+    if collected.marked_late is None or collected.student in policy.extensions:
         return ""
-    return "late" if found.marked_late else "on time"
+    return "late" if collected.marked_late else "on time"
 
 
 def lateness(timing: Timing, policy: Policy) -> timedelta:
@@ -88,15 +88,15 @@ def penalty_for(late: timedelta, policy: Policy, points: float) -> float:
     return round(points * min(policy.cap_percent, started * policy.percent) / 100, 2)
 
 
-def _believed(found: Collected, policy: Policy, now: datetime) -> tuple[datetime | None, str]:
+def _believed(collected: Collected, policy: Policy, now: datetime) -> tuple[datetime | None, str]:
     """Return the time that counts, and a word on a claim that does not.
 
     A student's account writes the names in nbgrader's exchange. When the file arrived there is the
     file system's own record, and counts where the two are apart.
     """
-    submitted, arrived, why = found.submitted_at, found.arrived_at, ""
+    submitted, arrived, why = collected.submitted_at, collected.arrived_at, ""
     if submitted is None:
-        return None, found.time_note
+        return None, collected.time_note
     if submitted > now + _CLOCKS_DIFFER:
         why = "which is in the future"
     elif policy.released is not None and submitted < policy.released:
@@ -105,13 +105,13 @@ def _believed(found: Collected, policy: Policy, now: datetime) -> tuple[datetime
         why = f"but arrived at {arrived.isoformat(timespec='seconds')}, which counts"
     if not why:
         return submitted, ""
-    return arrived, f"it claims to be from {submitted.isoformat()} ({_source(found)}), {why}"
+    return arrived, f"it claims to be from {submitted.isoformat()} ({_source(collected)}), {why}"
 
 
-def _source(found: Collected, believed: datetime | None = None) -> str:
+def _source(collected: Collected, believed: datetime | None = None) -> str:
     """Say where a time was read, and whether its student could have written it."""
-    if believed is not None and believed == found.arrived_at:
+    if believed is not None and believed == collected.arrived_at:
         return "the exchange's file system"
-    if found.time_source.startswith(_CLAIMS):
-        return f"{found.time_source}, which the student's account can write"
-    return found.time_source
+    if collected.time_source.startswith(_CLAIMS):
+        return f"{collected.time_source}, which the student's account can write"
+    return collected.time_source

@@ -306,8 +306,8 @@ def _in_order(challenge: Challenge, entries: Sequence[Entry]) -> tuple[Entry, ..
 
 def _chosen(cells: Sequence[str]) -> str:
     """Return the pseudonym that a cell of the challenge states; it is read, and not run."""
-    found = [_CHOSEN.search(cell) for cell in cells]
-    return next((match[2] for match in found if match), "")
+    matches = [_CHOSEN.search(cell) for cell in cells]
+    return next((match[2] for match in matches if match), "")
 
 
 def _pseudonym(chosen: str, taken: Container[str], salt: str, student: str) -> str:

@@ -31,8 +31,8 @@ def with_working_tests(course: Course, name: str, confinement: Confinement) -> R
     errors = [cell.error for cell in grade.cells if cell.error]
     for verdict in grade.verdicts:
         if verdict.points < verdict.max_points:
-            found = f"{_WHO} gets {verdict.points:g} of {verdict.max_points:g} points here"
-            why = [found, *(part.staff_note for part in verdict.parts), *errors[:1]]
+            result = f"{_WHO} gets {verdict.points:g} of {verdict.max_points:g} points here"
+            why = [result, *(part.staff_note for part in verdict.parts), *errors[:1]]
             left[verdict.item] = "; ".join(why)
     by_hand = tuple((name, cell, why) for cell, why in left.items())
     return replace(released, course=replace(course, by_hand=by_hand))

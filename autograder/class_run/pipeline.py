@@ -64,8 +64,8 @@ def grade_class(
     journal = Journal(settings.out, released.name)
     with _report_errors(settings.out), journal.only_writer():
         delivery = delivered(submissions, released, settings)
-        claim_names(settings.out, [found.student for found in delivery])
-        watcher.found(delivery)
+        claim_names(settings.out, [one.student for one in delivery])
+        watcher.delivered(delivery)
         received = receive(released, delivery, journal, settings, held)
         watcher.warned((*gradebook_gone(settings, journal), *said_before(released, received)))
         watcher.received(len(received))

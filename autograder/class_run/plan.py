@@ -119,18 +119,21 @@ def look_at(
     decides = input_digests(released) | {"limits": limits}
     parts = {f"{PART}{name}": digest for name, digest in part_digests(released).items()}
     now = datetime.now(UTC)
-    for found in delivery:
-        is_held = found.path is not None and found.path in held
-        data, refusal = (b"", "it is still being copied") if is_held else _read(found)
-        earlier = journal.read(found.student)
-        counts = _Counts(data, refusal, found.reasons if found.path is not None else ())
+    for collected in delivery:
+        is_held = collected.path is not None and collected.path in held
+        data, refusal = (b"", "it is still being copied") if is_held else _read(collected)
+        earlier = journal.read(collected.student)
+        counts = _Counts(data, refusal, collected.reasons if collected.path is not None else ())
         if released.policy.counts_attempts and not is_held:
             counts = _counted(counts, earlier, released, journal, now)
-        digest, seed = counts.digest, submission_seed(journal.salt(), found.student, released.name)
+        digest, seed = (
+            counts.digest,
+            submission_seed(journal.salt(), collected.student, released.name),
+        )
         made_from = (counts.content, counts.refusal, counts.reasons)
-        key = json.dumps([found.student, *made_from, seed, decides])
+        key = json.dumps([collected.student, *made_from, seed, decides])
         task = Task(
-            Submission(found.student, released.name, counts.data, digest),
+            Submission(collected.student, released.name, counts.data, digest),
             hashlib.sha256(key.encode()).hexdigest(),
             seed,
             counts.reasons,
@@ -142,7 +145,7 @@ def look_at(
             Timing(),
             {**own, **decides, **parts},
             earlier,
-            found.origin,
+            collected.origin,
             is_held,
             counts.attempts,
             counts.later,
@@ -150,7 +153,7 @@ def look_at(
         if earlier is not None and counts.stands:
             yield _as_timed_before(arrival, earlier, released)
         else:
-            yield _timed(arrival, found, settings, released, now)
+            yield _timed(arrival, collected, settings, released, now)
 
 
 @dataclass(frozen=True)
@@ -173,10 +176,10 @@ class _Counts:
         return self.attempts.content or self.digest
 
 
-def _read(found: Collected) -> tuple[bytes, str]:
+def _read(collected: Collected) -> tuple[bytes, str]:
     """Return a file's bytes, or why they cannot be read."""
     try:
-        return read_notebook(found), ""
+        return read_notebook(collected), ""
     except SubmissionRefused as error:
         return b"", str(error)
     except Exception as error:
@@ -215,7 +218,7 @@ def _counted(
 
 def _timed(
     arrival: Received,
-    found: Collected,
+    collected: Collected,
     settings: Settings,
     released: ReleasedSet,
     now: datetime,
@@ -223,12 +226,14 @@ def _timed(
     """Say when a submission came."""
     try:
         if settings.times is None:
-            found = _with_recorded_time(found, arrival.earlier, arrival.task.submission.sha256)
-        timing = timing_of(found, released.policy, released.outline.points, now)
+            collected = _with_recorded_time(
+                collected, arrival.earlier, arrival.task.submission.sha256
+            )
+        timing = timing_of(collected, released.policy, released.outline.points, now)
     except Exception as error:
         why = f"when it was handed in could not be worked out: {describe(error)}"
         timing = Timing(note=f"{why}; no points were taken off")
-    return replace(arrival, timing=timing, origin=_origin(found))
+    return replace(arrival, timing=timing, origin=_origin(collected))
 
 
 def _as_timed_before(arrival: Received, earlier: Record, released: ReleasedSet) -> Received:
@@ -251,19 +256,19 @@ def with_given_times(delivery: Delivery, released: ReleasedSet, settings: Settin
     return read_given_times(settings.times, released.policy.zones[-1]).put_into(delivery)
 
 
-def _with_recorded_time(found: Collected, earlier: Record | None, digest: str) -> Collected:
+def _with_recorded_time(collected: Collected, earlier: Record | None, digest: str) -> Collected:
     """Take over what a file of times once said of just this notebook."""
     origin = earlier.origin if earlier is not None else Origin()
     if earlier is None or not origin.time or earlier.grade.sha256 != digest:
-        return found
-    return with_time(found, datetime.fromisoformat(origin.time), origin.time_source)
+        return collected
+    return with_time(collected, datetime.fromisoformat(origin.time), origin.time_source)
 
 
-def _origin(found: Collected) -> Origin:
-    if not found.is_time_given or found.submitted_at is None:
-        return found.origin
-    time = found.submitted_at.isoformat()
-    return replace(found.origin, time=time, time_source=found.time_source)
+def _origin(collected: Collected) -> Origin:
+    if not collected.is_time_given or collected.submitted_at is None:
+        return collected.origin
+    time = collected.submitted_at.isoformat()
+    return replace(collected.origin, time=time, time_source=collected.time_source)
 
 
 def gradebook_gone(settings: Settings, journal: Journal) -> Iterator[str]:

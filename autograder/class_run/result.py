@@ -50,7 +50,7 @@ class Watcher:
 
     received: Callable[[int], None] = lambda n_submissions: None
     graded: Callable[[Grade, bool], None] = lambda grade, reused: None
-    found: Callable[[Delivery], None] = lambda delivery: None
+    delivered: Callable[[Delivery], None] = lambda delivery: None
     warned: Callable[[Sequence[str]], None] = lambda lines: None
 
 

@@ -115,7 +115,9 @@ class StudentPages:
             return given
         about = self._released.outline.about
         now = digests(people, answers(shown), about)
-        seen = digests(people, found, about) if (found := answers_seen(earlier)) else now
+        seen = (
+            digests(people, seen_answers, about) if (seen_answers := answers_seen(earlier)) else now
+        )
         again = {cell for cell in people if seen[cell] != now[cell]}
         with self._given.only_writer():
             noted = self._given.read(student)

@@ -98,7 +98,7 @@ class WrittenAnswers:
         sections = _sections(self._settings, self._choice)
         with Gradebook(self._settings.url) as book:
             by_hand = book.hand_grades(self._released.name, self._released.outline.belongs)
-        found = []
+        answers = []
         for student in self._journal.students():
             given = by_hand.get(student, {}).get(item.name)
             if given is None or (sections is not None and student not in sections):
@@ -108,8 +108,8 @@ class WrittenAnswers:
                 known = self._given.read(student).get(item.name)
                 section = (sections or {}).get(student, "")
                 digest = known.answer if known is not None else ""
-                found.append(self._answer(student, section, given, known, digest))
-        return sorted(found, key=lambda one: one.key)
+                answers.append(self._answer(student, section, given, known, digest))
+        return sorted(answers, key=lambda one: one.key)
 
     def answer(self, item: Item, key: str) -> Answer | None:
         """Return one of them as it is now; None if there is none of this key."""
@@ -229,16 +229,16 @@ def _sections(settings: Settings, choice: Choice) -> dict[str, str] | None:
             raise GraderError(f"there is no {path}, with the columns student and section")
         return None
     is_named = any(one.grader and one.grader == choice.grader for one in members)
-    found = {
+    sections = {
         one.student: one.section
         for one in members
         if one.section == choice.section or not choice.section
         if choice.section or not is_named or one.grader == choice.grader
     }
-    if choice.section and not found:
+    if choice.section and not sections:
         known = ", ".join(sorted({one.section for one in members}))
         raise GraderError(f"{path} has no section {choice.section!r}; it has: {known}")
-    return found if choice.section or is_named else None
+    return sections if choice.section or is_named else None
 
 
 def _pictures(notebook: bytes, names: set[str]) -> Iterator[str]:
@@ -263,8 +263,10 @@ def _pictures(notebook: bytes, names: set[str]) -> Iterator[str]:
 
 def counts(answers: Sequence[Answer]) -> Mapping[str, int]:
     """Return how many answers each grader has graded."""
-    found: dict[str, int] = {}
+    n_by_grader: dict[str, int] = {}
     for one in answers:
         if one.is_done:
-            found[one.by or "in formgrader"] = found.get(one.by or "in formgrader", 0) + 1
-    return dict(sorted(found.items()))
+            n_by_grader[one.by or "in formgrader"] = (
+                n_by_grader.get(one.by or "in formgrader", 0) + 1
+            )
+    return dict(sorted(n_by_grader.items()))

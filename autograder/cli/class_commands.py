@@ -218,12 +218,12 @@ def _grade_once(
     with output.progress_bar(console) as bar:
         watcher = output.bar_watcher(bar)
 
-        def found(delivery: Any) -> None:
+        def delivered(delivery: Any) -> None:
             console.print(f"read as: {delivery.layout.words}")
             for remark in delivery.remarks:
                 console.print(printable(remark))
 
-        watcher.found, watcher.warned = found, note
+        watcher.delivered, watcher.warned = delivered, note
         try:
             result = grade_class(released, submissions, settings, watcher, held)
         except KeyboardInterrupt:
@@ -415,11 +415,11 @@ def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None
     course = find_course(folder)
     out, _ = results_of(course, out, "")
     reports = [examine(ReleasedSet(course, one), out) for one in course.of_assignment(name)]
-    note(said_of_kept(found.kept for found in reports))
+    note(said_of_kept(report.kept for report in reports))
     if as_json:
-        plain = [output.plain_report(found) for found in reports]
+        plain = [output.plain_report(report) for report in reports]
         click.echo(json.dumps(plain if len(plain) > 1 else plain[0], indent=1))
     else:
-        for found in reports:
-            output.print_report(output.new_console(), found)
-    sys.exit(FINDINGS if any(found.pairs or found.copies for found in reports) else 0)
+        for report in reports:
+            output.print_report(output.new_console(), report)
+    sys.exit(FINDINGS if any(report.pairs or report.copies for report in reports) else 0)

@@ -64,7 +64,7 @@ def release(
     from autograder.reports.html import said_of_kept, write_page
     from autograder.reports.instructor_pages import mistakes_page
 
-    course, found = find_course_with_checks(folder), {}
+    course, written = find_course_with_checks(folder), {}
     out = out or shown(course.top / LEGACY)
     for name in _chosen(course, names, every):
         released = ReleasedSet(course, name)
@@ -83,14 +83,14 @@ def release(
                 kept.append(write_page(paths["solution"].with_name("rubric.html"), levels))
             note(said_of_kept(kept))
             bring_rules(course.rules, paths["release"].parent)
-        found[name] = {version: str(path) for version, path in paths.items()}
+        written[name] = {version: str(path) for version, path in paths.items()}
     if as_json:
-        click.echo(json.dumps(found, indent=1))
+        click.echo(json.dumps(written, indent=1))
     else:
-        for name, versions in found.items():
+        for name, versions in written.items():
             for version, path in versions.items():
                 click.echo(f"{name}: {version:<9}{path}")
-    sys.exit(0 if all(found.values()) else FINDINGS)
+    sys.exit(0 if all(written.values()) else FINDINGS)
 
 
 @click.command(

@@ -51,7 +51,7 @@ def edition(folder: Path | None, out: Path, public: bool, as_json: bool) -> None
     for path in made.missing:
         note([f"{path} is not there and was left out"])
     n_bytes = sum(map(len, made.files.values()))
-    found = [{"file": one.place, "of": one.origin, "words": one.text} for one in made.public]
+    pieces = [{"file": one.place, "of": one.origin, "words": one.text} for one in made.public]
     if as_json:
         plain = {
             "folder": str(out),
@@ -60,7 +60,7 @@ def edition(folder: Path | None, out: Path, public: bool, as_json: bool) -> None
             "bytes": n_bytes,
             "archive_bytes": archive.stat().st_size,
             "searched_for": len(made.secrets),
-            "public_anyway": found,
+            "public_anyway": pieces,
         }
         click.echo(json.dumps(plain, indent=1))
         return
@@ -71,8 +71,8 @@ def edition(folder: Path | None, out: Path, public: bool, as_json: bool) -> None
     click.echo(
         f"searched for {len(made.secrets)} pieces of solutions, checks, hints and exam answers"
     )
-    places = len({one["file"] for one in found})
-    click.echo(f"public anyway: {len(found)} pieces in {places} files of the package and the book")
+    places = len({one["file"] for one in pieces})
+    click.echo(f"public anyway: {len(pieces)} pieces in {places} files of the package and the book")
     if public:
-        for one in found:
+        for one in pieces:
             click.echo(f"  {one['file']}: {one['of']}: {one['words']}")

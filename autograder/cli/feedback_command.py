@@ -92,7 +92,7 @@ def feedback(
         by_hand = HandGiven(out, name).marked(book.hand_grades(name, belongs))
         scores = {score.student: score for score in book.final_scores(name, belongs)}
     records = [one for one in map(journal.read, journal.students()) if one is not None]
-    found, missing = [], []
+    feedbacks, missing = [], []
     for record in records:
         student = record.grade.student
         try:
@@ -103,8 +103,8 @@ def feedback(
         repaired = partial(as_graded, released, record.grade, out)
         given, score = by_hand.get(student, {}), scores.get(student)
         shown = shown_now(released.policy, record.grade, datetime.now(UTC))
-        found.append(Feedback(record.grade, record.origin, page, repaired, given, score, shown))
-    packed = pack(way, released.outline, found, out / "given_back", table)
+        feedbacks.append(Feedback(record.grade, record.origin, page, repaired, given, score, shown))
+    packed = pack(way, released.outline, feedbacks, out / "given_back", table)
     packed = replace(packed, notes=(*missing, *packed.notes))
     path = packed.path.resolve()
     note(packed.kept)

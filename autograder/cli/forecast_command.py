@@ -34,8 +34,8 @@ def forecast(name: str, measured: Path, price: float | None, as_json: bool) -> N
     from autograder.cli import output
 
     cost = forecast.read_measured(measured, name)
-    found = [forecast.forecast(cost, n) for n in forecast.SIZES]
+    forecasts = [forecast.forecast(cost, n) for n in forecast.SIZES]
     if as_json:
-        click.echo(json.dumps([asdict(one) for one in found], indent=1))
+        click.echo(json.dumps([asdict(one) for one in forecasts], indent=1))
     else:
-        output.print_forecast(output.new_console(), found, price)
+        output.print_forecast(output.new_console(), forecasts, price)

@@ -169,8 +169,8 @@ def _table(results: Sequence[ClassResult]) -> Table:
     table = Table("student", *notebooks, "together", "noticed", box=None, pad_edge=False)
     for column in table.columns[1:-1]:
         column.justify = "right"
-    for student, found in sorted(rows.items()):
-        of_each = list(zip(found, results, strict=True))
+    for student, of_student in sorted(rows.items()):
+        of_each = list(zip(of_student, results, strict=True))
         pairs = [(grade, result) for grade, result in of_each if grade is not None]
         points = ["none" if g is None else _points([g], [result]) for g, result in of_each]
         together = _points(*map(list, zip(*pairs, strict=True)))
@@ -312,14 +312,14 @@ def print_report(console: Console, report: Report) -> None:
     console.print(f"Side by side    {report.page.resolve()}", soft_wrap=True)
 
 
-def print_forecast(console: Console, found: Sequence[Forecast], price: float | None) -> None:
+def print_forecast(console: Console, forecasts: Sequence[Forecast], price: float | None) -> None:
     """Print what classes of several sizes take."""
     prices = [] if price is None else [f"at {price:g} an hour"]
     machines = [f"on {cores} cores" for cores in CORES]
     table = Table("submissions", "core hours", *machines, *prices, box=None, pad_edge=False)
     for column in table.columns:
         column.justify = "right"
-    for one in found:
+    for one in forecasts:
         times = [_length(one.seconds[cores]) for cores in CORES]
         costs = [] if price is None else [f"{one.core_hours * price:,.2f}"]
         table.add_row(f"{one.n_submissions:,}", f"{one.core_hours:,.2f}", *times, *costs)
@@ -350,8 +350,10 @@ def print_verdict(
             console.print(printable(f"       to the student: {part.message}"))
         for line in part.staff_note.splitlines():
             console.print(printable(f"       {line}"), soft_wrap=True)
-    for found in verdict.misconceptions:
-        console.print(f"\nnearest mistake: {found.name}\n  hint: {found.hint}", markup=False)
+    for misconception in verdict.misconceptions:
+        console.print(
+            f"\nnearest mistake: {misconception.name}\n  hint: {misconception.hint}", markup=False
+        )
     if verdict.fault:
         console.print()
         console.print(printable(f"fault of the check: {verdict.fault}"))

@@ -71,18 +71,18 @@ def work(
     assistants to tutor and not to solve.
     """
     if released is not None:
-        found = released_in(released)
+        notebooks = released_in(released)
         place = place or Path(WORK)
     else:
         course = find_course_with_checks(folder)
-        found = {name: course.source(name) for name in course.sets()}
+        notebooks = {name: course.source(name) for name in course.sets()}
         place = place or shown(course.top / WORK)
     for name in names:
-        if name not in found:
-            raise GraderError(f"no problem set {name!r}; there are: {', '.join(found)}")
-    rules = next(iter(found.values())) if released else course.rules
+        if name not in notebooks:
+            raise GraderError(f"no problem set {name!r}; there are: {', '.join(notebooks)}")
+    rules = next(iter(notebooks.values())) if released else course.rules
     updates, lines = [], list(filter(None, [bring_rules(rules, place)]))
-    for name in names or found:
+    for name in names or notebooks:
         happened = []
         if released is None:
             # Where students had to work; a class that lay there has moved with all of it.
@@ -91,16 +91,16 @@ def work(
                 happened.append(take_over(name, found_there, place))
             notebook = _student_version(course, name)
         else:
-            notebook = read_released(found[name])
+            notebook = read_released(notebooks[name])
         updates.append(bring(name, notebook, place))
         happened.append(updates[-1].line)
-        happened.append(rescue(name, found[name], place) if released is not None else "")
+        happened.append(rescue(name, notebooks[name], place) if released is not None else "")
         lines += [line for line in happened if line]
     if as_json:
         plain = [_plain(update) for update in updates]
         click.echo(json.dumps({"notebooks": plain, "lines": lines}, indent=1))
     else:
-        nothing = f"{place}: {', '.join(names or found)} as you left them"
+        nothing = f"{place}: {', '.join(names or notebooks)} as you left them"
         click.echo("\n".join(map(as_line, lines or [nothing])))
 
 

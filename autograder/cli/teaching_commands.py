@@ -74,9 +74,9 @@ def syllabus(
     if not names:
         course.refuse(f"{TABLE}.calendars", {}, "it must have at least one calendar")
     out = out or shown(course.top / "_build" / "syllabus")
-    found, paths = {name: read_syllabus(course, name) for name in names}, []
-    files = OwnFiles(out, [one for name in found for one in _names(f"syllabus-{name}")])
-    for name, read in found.items():
+    syllabuses, paths = {name: read_syllabus(course, name) for name in names}, []
+    files = OwnFiles(out, [one for name in syllabuses for one in _names(f"syllabus-{name}")])
+    for name, read in syllabuses.items():
         note(f"calendar {name}: {doubt}" for doubt in read.doubts)
         title = read.words.get("title", "Syllabus")
         paths += _written(files, f"syllabus-{name}", title, syllabus_markdown(read), pdf)
@@ -123,11 +123,11 @@ def cartridge(folder: Path | None, name: str | None, out: Path | None, as_json: 
     note(syllabus.doubts)
     if not syllabus.book:
         note(["no links to the book: course.toml does not say where it is, at [book] address"])
-    for doubt, found in {
+    for doubt, doubtful in {
         f"not in calendar {name}, so left out": [one for one in course.sets() if one not in wanted],
         "without a due date in course.toml": [one.name for one in sets if one.due is None],
     }.items():
-        note([f"{doubt}: {', '.join(found)}"] if found else [])
+        note([f"{doubt}: {', '.join(doubtful)}"] if doubtful else [])
     out = out or shown(course.top / "_build" / "cartridge")
     made = {
         f"course-{name}.imscc": lms.cartridge(syllabus, sets, "1.3"),
@@ -163,13 +163,13 @@ def _handed_out(course: Course, name: str) -> "HandedOut":
 
 def _chapters(context: click.Context, option: click.Parameter, value: str) -> list[int]:
     """Read "1-8" or "2,5,7-9"."""
-    found: set[int] = set()
+    chapters: set[int] = set()
     for part in value.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise click.BadParameter(f"{part!r} is neither a chapter nor a range, such as 5 or 1-8")
-        found.update(range(int(first), int(last or first) + 1))
-    return sorted(found)
+        chapters.update(range(int(first), int(last or first) + 1))
+    return sorted(chapters)
 
 
 @click.command(

@@ -123,8 +123,8 @@ class WrittenPages:
         from autograder.class_run.written import counts
         from autograder.reports.html import render
 
-        found = [(item, self.answers.answers(item)) for item in self.answers.questions]
-        questions = [(item, some, counts(some)) for item, some in found]
+        answers = [(item, self.answers.answers(item)) for item in self.answers.questions]
+        questions = [(item, some, counts(some)) for item, some in answers]
         return render("written_list.html", **self._common(), questions=questions)
 
     def page(self, question: str, key: str, problem: str = "") -> str | None:

@@ -48,7 +48,7 @@ def _two_at_once(check: Check, asked: Sequence[JudgedCase]) -> Named:
     if _form(first.observed) not in map(_form, [first.expected, *alone]):
         return ()  # what is of a form of its own is something else
     n_left = MOST_PAIR_CASES
-    found: Named = ()
+    named: Named = ()
     for pair in itertools.combinations(numbers, 2):
         if _made_by(check, pair) is None:
             continue
@@ -59,10 +59,10 @@ def _two_at_once(check: Check, asked: Sequence[JudgedCase]) -> Named:
             if not explains(check, pair, case):
                 break
         else:
-            if found:
+            if named:
                 return ()
-            found = pair
-    return () if _hides(check, found, asked) else found
+            named = pair
+    return () if _hides(check, named, asked) else named
 
 
 def _hides(check: Check, pair: Named, asked: Sequence[JudgedCase]) -> bool:

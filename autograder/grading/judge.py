@@ -119,8 +119,8 @@ class ItemJudge:
             kept = round(check.points * _share_kept(check, named, judged), 2)
         except CheckFault as fault:
             faults.append(str(fault))
-        found = [Misconception(m.name, m.hint) for m in (check.mistakes[n] for n in named)]
-        first, second = [*found, None, None][:2]
+        misconceptions = [Misconception(m.name, m.hint) for m in (check.mistakes[n] for n in named)]
+        first, second = [*misconceptions, None, None][:2]
         return Verdict(
             check.item,
             max(earned, kept),
@@ -182,8 +182,8 @@ def _draw(check: Check, seed: int, references: tuple[str, ...]) -> list[DrawnCas
         if not (math.isfinite(part.weight) and part.weight >= 0) or not (
             0 <= part.price <= 1 and (part.weight > 0) == (part.price == 0)
         ):
-            found = f"weight is {part.weight} and price {part.price}"
-            error = ValueError(f"{found}; one of them must be positive, and the price at most 1")
+            given = f"weight is {part.weight} and price {part.price}"
+            error = ValueError(f"{given}; one of them must be positive, and the price at most 1")
             raise CheckFault(explain_fault(check, part, "reading its weight", error))
         rng = np.random.default_rng(part_seed(seed, check.item, part.name))
         try:

@@ -168,8 +168,8 @@ def _run_cell(shell: Any, source: str, seconds: float) -> str | None:
         return describe(error)
     if stopped.is_set():
         return _CELL_LATE
-    found = result.error_before_exec or result.error_in_exec
-    return None if found is None else describe(found)
+    failure = result.error_before_exec or result.error_in_exec
+    return None if failure is None else describe(failure)
 
 
 def _ask(request: ProbeRequest, namespace: Mapping[str, Any], before: process_state.State) -> Any:

@@ -80,11 +80,11 @@ def _needed(distributions: tuple[str, ...]) -> set[str]:
             continue
         seen.add(name)
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found = importlib.metadata.distribution(name)
-            names |= _packages(found)
+            distribution = importlib.metadata.distribution(name)
+            names |= _packages(distribution)
             waiting += [
                 re.split(r"[^\w.-]", line)[0].lower()
-                for line in found.requires or ()
+                for line in distribution.requires or ()
                 if "extra ==" not in line
             ]
     return names

@@ -170,14 +170,14 @@ def differences(
         At most one difference for each item: the claim that does not hold, or the error with which
         the test stops.
     """
-    found, items = [], _items(asked)
+    seen_differences, items = [], _items(asked)
     for seen in observations:
         if seen.item != VISIBLE:
             continue
         if isinstance(seen.value, Failure):
             if exception_name(seen.value):
                 stopped = seen.value.message[:_MOST_CHARACTERS]
-                found.append(Difference(items[seen.case], "", "", "", stopped))
+                seen_differences.append(Difference(items[seen.case], "", "", "", stopped))
             continue
         if type(seen.value) is not tuple or len(seen.value) != 4:
             continue
@@ -185,8 +185,8 @@ def differences(
         shown, expected = _plain(given), _plain(right)
         if type(claim) is type(says) is str and shown is not None and expected is not None:
             texts = claim[:_MOST_CHARACTERS], shown, expected, says[:_MOST_CHARACTERS]
-            found.append(Difference(items[seen.case], *texts))
-    return tuple(found)
+            seen_differences.append(Difference(items[seen.case], *texts))
+    return tuple(seen_differences)
 
 
 def _compiles(source: str) -> bool:

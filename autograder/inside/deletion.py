@@ -56,8 +56,8 @@ def empty_folder(path: str) -> None:
 
 
 def _identity(folder: int) -> tuple[int, int]:
-    found = os.fstat(folder)
-    return found.st_dev, found.st_ino
+    status = os.fstat(folder)
+    return status.st_dev, status.st_ino
 
 
 def _delete_files(folder: int, kept: set[str]) -> str | None:

@@ -140,7 +140,7 @@ class PerSubmission:
     def exceeds_limits(self, outside: Iterable[int]) -> int:
         """Add up what every process in the sandbox uses that is not the grader's, and files."""
         folders = [os.statvfs(folder) for folder in WRITABLE]
-        if sum(found.f_files - found.f_ffree for found in folders) > len(folders) * _MOST_FILES:
+        if sum(one.f_files - one.f_ffree for one in folders) > len(folders) * _MOST_FILES:
             return OUT_OF_MEMORY
         inside = set(process_limits.processes()).difference(outside)
         if process_limits.n_terminals() > MOST_TERMINALS:

@@ -233,16 +233,16 @@ def processes() -> list[int]:
 
 def descendants(pid: int) -> list[int]:
     """List the children of a process, theirs, and so on."""
-    found, parents = [], [pid]
+    pids, parents = [], [pid]
     while parents:
         parent = parents.pop()
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             for thread in os.listdir(f"/proc/{parent}/task"):
                 with open(f"/proc/{parent}/task/{thread}/children") as file:
                     children = [int(child) for child in file.read().split()]
-                found += children
+                pids += children
                 parents += children
-    return found
+    return pids
 
 
 def n_threads(pids: Iterable[int]) -> int:
@@ -304,21 +304,21 @@ def nameless_bytes(pids: Iterable[int], device: int, most_each: int) -> int:
     Args:
         most_each: counted for a file that is mapped and not open, whose size nothing tells.
     """
-    found: dict[int, int] = {}
+    bytes_of: dict[int, int] = {}
     mapped = f"{os.major(device):02x}:{os.minor(device):02x}"
     for pid in pids:
         with contextlib.suppress(OSError), open(f"/proc/{pid}/maps") as file:
             for line in file:
                 _, _, _, where, number, *path = line.split(maxsplit=5)
                 if where == mapped and path and path[0].endswith("(deleted)\n"):
-                    found.setdefault(int(number), most_each)
+                    bytes_of.setdefault(int(number), most_each)
         with contextlib.suppress(OSError):
             for name in os.listdir(f"/proc/{pid}/fd"):
                 with contextlib.suppress(OSError):
                     seen = os.stat(f"/proc/{pid}/fd/{name}")
                     if stat.S_ISREG(seen.st_mode) and (seen.st_nlink, seen.st_dev) == (0, device):
-                        found[seen.st_ino] = seen.st_blocks * 512
-    return sum(found.values())
+                        bytes_of[seen.st_ino] = seen.st_blocks * 512
+    return sum(bytes_of.values())
 
 
 def socket_bytes() -> int:
@@ -356,13 +356,13 @@ def _numbers(path: str) -> Mapping[str, int]:
 
     Those of memory are in kilobytes.
     """
-    found: Counter[str] = Counter()
+    numbers: Counter[str] = Counter()
     with contextlib.suppress(OSError), open(path) as file:
         for line in file:
             name, *fields = line.split(maxsplit=2)
             if fields and fields[0].isdecimal():
-                found[name] = int(fields[0])
-    return found
+                numbers[name] = int(fields[0])
+    return numbers
 
 
 def collapse_memory() -> None:

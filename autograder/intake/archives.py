@@ -108,7 +108,7 @@ def contents(path: Path) -> tuple[Delivered, ...]:
         return tuple(_in_folder(path))
     if not path.exists():
         raise GraderError(f"no folder of submissions at {path}")
-    return tuple(sorted(_in_zip(path), key=lambda found: found.parts))
+    return tuple(sorted(_in_zip(path), key=lambda entry: entry.parts))
 
 
 def _is_hidden(parts: Sequence[str]) -> bool:
@@ -169,10 +169,10 @@ def _in_folder(root: Path) -> Iterator[Delivered]:
             waiting = [other for other in waiting if other[: len(whose)] != whose]
             continue
         seen[whose] += len(entries)
-        for name, found in entries:
-            if found.is_folder and not found.refusal and len(found.parts) < _MAX_DEPTH:
+        for name, entry in entries:
+            if entry.is_folder and not entry.refusal and len(entry.parts) < _MAX_DEPTH:
                 waiting.append((*above, name))
-            yield found
+            yield entry
 
 
 def _entries(root: Path, above: tuple[str, ...], most: int) -> list[tuple[str, Delivered]]:

@@ -106,10 +106,10 @@ def collect(
     Raises:
         GraderError: if it does not exist, cannot be read or holds nothing of the kind.
     """
-    found = unwrapped(contents(place), from_zip=place.is_file())
+    entries = unwrapped(contents(place), from_zip=place.is_file())
     assignment, _ = assignment_and_notebook(problem_set)
-    layout = layout or recognise(found, assignment)
-    students, remarks = by_student(found, layout, assignment, zones)
+    layout = layout or recognise(entries, assignment)
+    students, remarks = by_student(entries, layout, assignment, zones)
     if not students:
         raise GraderError(f"no submissions in {place}: neither <student>.ipynb nor folders")
     chosen = tuple(
@@ -123,37 +123,37 @@ def collect(
 
 
 def _with_arrivals(
-    found: tuple[Collected, ...],
+    submissions: tuple[Collected, ...],
 ) -> tuple[tuple[Collected, ...], tuple[str, ...]]:
     """Add when each file arrived in the exchange; not if this is a copy of the exchange."""
     arrivals = {
         one.student: datetime.fromtimestamp(one.delivered.arrived_at, UTC)
-        for one in found
+        for one in submissions
         if one.submitted_at and one.delivered and one.delivered.arrived_at is not None
     }
     apart = [
         arrivals[one.student] - one.submitted_at
-        for one in found
+        for one in submissions
         if one.submitted_at and one.student in arrivals
     ]
     if sum(gap > _A_COPY for gap in apart) * 2 > len(apart):
-        return found, (
+        return submissions, (
             "most files came here over an hour after the time in their folder's name, as in a copy "
             "of the exchange: when they were handed in, only the students' own accounts say",
         )
-    return tuple(replace(one, arrived_at=arrivals.get(one.student)) for one in found), ()
+    return tuple(replace(one, arrived_at=arrivals.get(one.student)) for one in submissions), ()
 
 
-def read_notebook(found: Collected) -> bytes:
+def read_notebook(collected: Collected) -> bytes:
     """Read a found notebook's bytes; of one that is too large for its outputs, all but those.
 
     Raises:
         SubmissionRefused: if there is none, or it is no plain file, or too large.
     """
-    if found.delivered is None:
-        raise SubmissionRefused("; ".join(found.reasons))
+    if collected.delivered is None:
+        raise SubmissionRefused("; ".join(collected.reasons))
     try:
-        data = found.delivered.read(max(_MAX_BYTES_WITH_OUTPUTS, MAX_NOTEBOOK_BYTES))
+        data = collected.delivered.read(max(_MAX_BYTES_WITH_OUTPUTS, MAX_NOTEBOOK_BYTES))
     except GraderError as error:
         raise SubmissionRefused(str(error)) from None
     if len(data) <= MAX_NOTEBOOK_BYTES:
@@ -161,8 +161,8 @@ def read_notebook(found: Collected) -> bytes:
     smaller = _without_outputs(data)
     if len(smaller) > MAX_NOTEBOOK_BYTES:
         raise SubmissionRefused(
-            f"{found.delivered.name} has {len(data)} bytes; at most {MAX_NOTEBOOK_BYTES} are read, "
-            f"outputs not counted: {_SHRINK}"
+            f"{collected.delivered.name} has {len(data)} bytes; at most {MAX_NOTEBOOK_BYTES} are "
+            f"read, outputs not counted: {_SHRINK}"
         )
     return smaller
 

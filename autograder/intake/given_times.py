@@ -56,12 +56,12 @@ class GivenTimes:
         """Return the delivery with these times; a remark says which rows name nobody in it."""
         used: set[int] = set()
         submissions = []
-        for found in delivery.submissions:
-            mine = [index for index, row in enumerate(self.rows) if _names(row, found.student)]
+        for collected in delivery.submissions:
+            mine = [index for index, row in enumerate(self.rows) if _names(row, collected.student)]
             used.update(mine)
             if len(mine) == 1:
-                found = with_time(found, self.rows[mine[0]][2], self.name)
-            submissions.append(found)
+                collected = with_time(collected, self.rows[mine[0]][2], self.name)
+            submissions.append(collected)
         strangers = [
             name or f"participant {number}"
             for index, (name, number, _) in enumerate(self.rows)
@@ -74,10 +74,10 @@ class GivenTimes:
         return replace(delivery, submissions=tuple(submissions), remarks=remarks)
 
 
-def with_time(found: Collected, time: datetime, source: str) -> Collected:
+def with_time(collected: Collected, time: datetime, source: str) -> Collected:
     """Return a submission with the time that a file of times gives."""
     return replace(
-        found,
+        collected,
         submitted_at=time,
         time_source=source,
         time_note="",

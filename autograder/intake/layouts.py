@@ -94,31 +94,31 @@ class Handed:
     marked_late: bool | None = None
 
 
-def unwrapped(found: Sequence[Delivered], from_zip: bool) -> tuple[Delivered, ...]:
+def unwrapped(entries: Sequence[Delivered], from_zip: bool) -> tuple[Delivered, ...]:
     """Step into the folder that only wraps a delivery.
 
     That is `submitted/` or `inbound/` of a course, or a zip file's only folder if it holds more
     than one notebook.
     """
-    roots = {entry.parts[0] for entry in found}
+    roots = {entry.parts[0] for entry in entries}
     wrappers: list[str] = [name for name in WRAPPERS if name in roots]
     if not wrappers and from_zip and len(roots) == 1:
-        notebooks = [entry for entry in found if entry.name.endswith(".ipynb")]
+        notebooks = [entry for entry in entries if entry.name.endswith(".ipynb")]
         wrappers = list(roots) if len(notebooks) > 1 else []
     for wrapper in wrappers:
-        inside = [entry for entry in found if entry.parts[0] == wrapper]
+        inside = [entry for entry in entries if entry.parts[0] == wrapper]
         if any(entry.is_folder or len(entry.parts) > 1 for entry in inside):
             return tuple(
                 replace(entry, parts=entry.parts[1:]) for entry in inside if len(entry.parts) > 1
             )
-    return tuple(found)
+    return tuple(entries)
 
 
-def recognise(found: Sequence[Delivered], problem_set: str) -> Layout:
+def recognise(entries: Sequence[Delivered], problem_set: str) -> Layout:
     """Say which layout most of the outermost names have."""
     # A zip file may list what is in a folder without the folder.
-    folders = {entry.parts[0] for entry in found if entry.is_folder or len(entry.parts) > 1}
-    files = {entry.parts[0] for entry in found} - folders
+    folders = {entry.parts[0] for entry in entries if entry.is_folder or len(entry.parts) > 1}
+    files = {entry.parts[0] for entry in entries} - folders
     enough = (len(folders) + len(files)) / 2
     if _n_matches(_EXCHANGE, folders) >= enough:
         return Layout.EXCHANGE
@@ -132,13 +132,13 @@ def recognise(found: Sequence[Delivered], problem_set: str) -> Layout:
             return Layout.CANVAS
     named = (
         entry.parts[1:2] == (problem_set,) and (entry.is_folder or len(entry.parts) > 2)
-        for entry in found
+        for entry in entries
     )
     return Layout.NBGRADER if any(named) else Layout.PLAIN
 
 
 def by_student(
-    found: Sequence[Delivered], layout: Layout, problem_set: str, zones: Sequence[tzinfo] = (UTC,)
+    entries: Sequence[Delivered], layout: Layout, problem_set: str, zones: Sequence[tzinfo] = (UTC,)
 ) -> tuple[dict[str, Handed], tuple[str, ...]]:
     """Sort a delivery by student; also return remarks about the whole of it.
 
@@ -149,10 +149,10 @@ def by_student(
         GraderError: if all of it belongs to other problem sets.
     """
     if layout is Layout.EXCHANGE:
-        return _from_exchange(found, problem_set, zones)
+        return _from_exchange(entries, problem_set, zones)
     pattern = {Layout.CANVAS: _CANVAS, Layout.MOODLE: _MOODLE}.get(layout)
     students: dict[str, Handed] = {}
-    for entry in found:
+    for entry in entries:
         match = pattern.fullmatch(entry.parts[0]) if pattern else None
         if match is None:
             _add_plain(students, entry, problem_set, layout)
@@ -236,26 +236,26 @@ def _add_plain(
 
 
 # ------------------------------------------------------------------ nbgrader's exchange
-def _strangers(found: Iterable[Delivered]) -> dict[str, str]:
+def _strangers(entries: Iterable[Delivered]) -> dict[str, str]:
     """Return the folders of an exchange that belong to another account than their name says.
 
     nbgrader compares the same two, and warns. Where no folder belongs to whom it names, this is a
     copy, or all students share one account: then owners say nothing, and none is returned.
     """
-    owners = {one.parts[0]: one.owner for one in found if len(one.parts) == 1 and one.owner}
+    owners = {one.parts[0]: one.owner for one in entries if len(one.parts) == 1 and one.owner}
     named = {name: match["student"] for name in owners if (match := _EXCHANGE.fullmatch(name))}
     others = {name: owners[name] for name, student in named.items() if owners[name] != student}
     return others if len(others) < len(named) else {}
 
 
 def _from_exchange(
-    found: Sequence[Delivered], problem_set: str, zones: Sequence[tzinfo]
+    entries: Sequence[Delivered], problem_set: str, zones: Sequence[tzinfo]
 ) -> tuple[dict[str, Handed], tuple[str, ...]]:
     submissions: dict[str, dict[tuple[bool, datetime, str], Handed]] = {}
     students: dict[str, Handed] = {}
     other_sets: set[str] = set()
-    strangers = _strangers(found)
-    for entry in found:
+    strangers = _strangers(entries)
+    for entry in entries:
         match = _EXCHANGE.fullmatch(entry.parts[0])
         clock = read_clock(match["time"]) if match else None
         if match is None or clock is None:

@@ -96,7 +96,7 @@ def _upgrade(notebook: dict[str, Any], reasons: list[str]) -> dict[str, Any]:
         if not isinstance(sheets, list) or not all(isinstance(sheet, dict) for sheet in sheets):
             raise SubmissionRefused(f"the notebook has the old format {version}, but no worksheets")
         lists = [sheet.get("cells") for sheet in sheets]
-        cells = [cell for found in lists if isinstance(found, list) for cell in found]
+        cells = [cell for some in lists if isinstance(some, list) for cell in some]
         return notebook | {"cells": [_upgrade_cell(cell) for cell in cells]}
     return notebook
 
@@ -114,15 +114,15 @@ def _upgrade_cell(cell: object) -> object:
 
 
 def _cells(notebook: dict[str, Any], reasons: list[str]) -> list[Cell]:
-    found = notebook.get("cells")
-    if not isinstance(found, list):
+    raw_cells = notebook.get("cells")
+    if not isinstance(raw_cells, list):
         raise SubmissionRefused(f"the notebook has no list of cells; {AGAIN}")
-    if not found:
+    if not raw_cells:
         raise SubmissionRefused(f"the notebook has no cells; {AGAIN}")
-    if len(found) > _MAX_CELLS:
-        raise SubmissionRefused(f"the notebook has {len(found)} cells; at most {_MAX_CELLS}")
+    if len(raw_cells) > _MAX_CELLS:
+        raise SubmissionRefused(f"the notebook has {len(raw_cells)} cells; at most {_MAX_CELLS}")
     cells = []
-    for number, raw in enumerate(found, start=1):
+    for number, raw in enumerate(raw_cells, start=1):
         cell = _read_cell(raw, number)
         if cell is None:
             reasons.append(f"cell {number} is damaged; it was left out")
@@ -170,13 +170,13 @@ def repair(data: bytes, released: ReleasedSet) -> RepairedNotebook:
     reasons: list[str] = []
     notebook = _upgrade(_load(data), reasons)
     reasons += _kernel_reasons(notebook)
-    found = _cells(notebook, reasons)
-    if other := _other_set(found, released):
+    handed_in = _cells(notebook, reasons)
+    if other := _other_set(handed_in, released):
         own = f"{assignment_and_notebook(released.name)[1]}.ipynb"
         what = f"this is the notebook of {other}, not of {released.name}"
         raise SubmissionRefused(f"{what}; hand in {own}")
     repairer = _Repairer(released, reasons)
-    cells = repairer.repair(found)
+    cells = repairer.repair(handed_in)
     reasons += repairer.summary()
     return _assemble(cells, released, reasons)
 
@@ -327,8 +327,8 @@ class _Repairer:
         print_there, print_here = (one.grading.get("checksum") for one in (cell, template))
         if not isinstance(print_there, str) or print_there == print_here:
             return False
-        found = {"metadata": cell.metadata, "source": cell.source, "cell_type": cell.kind}
-        return template.is_answer or is_as_released(found)
+        as_in_file = {"metadata": cell.metadata, "source": cell.source, "cell_type": cell.kind}
+        return template.is_answer or is_as_released(as_in_file)
 
     def _put_back(self, kept: list[Cell]) -> list[Cell]:
         """Insert what is missing before the first cell that was released after it."""
@@ -400,10 +400,10 @@ def _as_notebook(cells: Sequence[Cell], released: NotebookNode) -> NotebookNode:
 
     That takes longer than running most cells, and everything here is made or checked by us.
     """
-    found = nbformat.from_dict(  # type: ignore[no-untyped-call]
+    untyped = nbformat.from_dict(  # type: ignore[no-untyped-call]
         {"metadata": released.metadata, "nbformat": 4, "nbformat_minor": 5, "cells": []}
     )
-    notebook: NotebookNode = found
+    notebook: NotebookNode = untyped
     for index, cell in enumerate(cells):
         node = NotebookNode(  # type: ignore[no-untyped-call]
             id=cell.origin or f"own-{index}",

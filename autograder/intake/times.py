@@ -82,16 +82,16 @@ def _in_zone(clock: datetime, zone: str, zones: Sequence[tzinfo]) -> datetime | 
         if minutes > 59:
             return None
         shift = timedelta(hours=hours, minutes=minutes)
-        found = clock.replace(tzinfo=timezone(shift if offset[1] == "+" else -shift))
+        moment = clock.replace(tzinfo=timezone(shift if offset[1] == "+" else -shift))
     elif not zone:
-        found = clock.replace(tzinfo=zones[0])
+        moment = clock.replace(tzinfo=zones[0])
     else:
         named = next(_with_name(clock, zone, zones), None)
         if named is None:
             return None
-        found = named
-    found.astimezone(UTC)  # raises where the year would be 0 or 10,000
-    return found
+        moment = named
+    moment.astimezone(UTC)  # raises where the year would be 0 or 10,000
+    return moment
 
 
 def _with_name(clock: datetime, name: str, zones: Sequence[tzinfo]) -> Iterator[datetime]:

@@ -94,9 +94,9 @@ def _stamp(path: Path) -> _Stamp | None:
     return None
 
 
-def _wait(found: Collected, patience: Patience) -> float:
+def _wait(collected: Collected, patience: Patience) -> float:
     try:
-        data = read_notebook(found)
+        data = read_notebook(collected)
         if is_too_intricate(data):
             return patience.settle  # it will be refused, and is not built up for that
         json.loads(data)

@@ -105,8 +105,8 @@ class _Writer:
 
     def page(self, name: str, title: str, markdown: str, use: str = "") -> ET.Element:
         path = f"pages/{name}.html"
-        found = self._resource(name, "webcontent", path, page(title, markdown))
-        found.attrib |= {"href": path} | ({"intendeduse": use} if use else {})
+        resource = self._resource(name, "webcontent", path, page(title, markdown))
+        resource.attrib |= {"href": path} | ({"intendeduse": use} if use else {})
         return _item(name, title)
 
     def assignment(self, one: HandedOut) -> ET.Element:
@@ -117,8 +117,8 @@ class _Writer:
         preferred, path = f"{one.name}-assignment", f"assignments/{one.name}.xml"
         better = {"identifier": f"{one.name}-variant", "identifierref": preferred}
         ET.SubElement(ET.SubElement(self.resources[-1], "cpx:variant", better), "cpx:metadata")
-        found = self._resource(preferred, "assignment_xmlv1p0", path, _xml(_assignment(one)))
-        found.set("href", path)
+        resource = self._resource(preferred, "assignment_xmlv1p0", path, _xml(_assignment(one)))
+        resource.set("href", path)
         return item
 
     def archive(self, title: str, modules: Sequence[ET.Element]) -> bytes:
@@ -142,15 +142,15 @@ class _Writer:
 
     def _namespaces(self) -> dict[str, str]:
         # Moodle looks for the first of these in the first 500 characters, and nowhere else.
-        found = {"xmlns": f"http://www.imsglobal.org/xsd/imsccv{self.p}/imscp_v1p1"}
-        found["xmlns:lomimscc"] = f"http://ltsc.ieee.org/xsd/imsccv{self.p}/LOM/manifest"
-        return found | ({"xmlns:cpx": _EXTENSION} if self.p == "1p3" else {})
+        namespaces = {"xmlns": f"http://www.imsglobal.org/xsd/imsccv{self.p}/imscp_v1p1"}
+        namespaces["xmlns:lomimscc"] = f"http://ltsc.ieee.org/xsd/imsccv{self.p}/LOM/manifest"
+        return namespaces | ({"xmlns:cpx": _EXTENSION} if self.p == "1p3" else {})
 
     def _resource(self, name: str, kind: str, path: str, text: str) -> ET.Element:
         self.files[path] = text
-        found = ET.SubElement(self.resources, "resource", identifier=name, type=kind)
-        ET.SubElement(found, "file", href=path)
-        return found
+        resource = ET.SubElement(self.resources, "resource", identifier=name, type=kind)
+        ET.SubElement(resource, "file", href=path)
+        return resource
 
 
 def _item(name: str, title: str) -> ET.Element:

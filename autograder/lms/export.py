@@ -76,13 +76,13 @@ def export_formats() -> dict[str, Format]:
     """Load every module of `autograder.lms.formats` and return its formats by name."""
     from autograder.lms import formats
 
-    found: dict[str, Format] = {}
+    by_name: dict[str, Format] = {}
     for module in pkgutil.iter_modules(formats.__path__, f"{formats.__name__}."):
         for one in importlib.import_module(module.name).FORMATS:
-            if one.name in found:
+            if one.name in by_name:
                 raise ValueError(f"two export formats are called {one.name!r}")
-            found[one.name] = one
-    return found
+            by_name[one.name] = one
+    return by_name
 
 
 def write_export(form: Format, request: ExportRequest) -> Export:
@@ -129,13 +129,13 @@ def required_roster(request: ExportRequest, format_name: str) -> Table:
 
 def with_late_days(scores: Sequence[FinalScore], journal: Journal) -> list[FinalScore]:
     """Return scores with the late days that the records of their set know of."""
-    found = []
+    timed = []
     for score in scores:
         record = journal.read(score.student)
         timing = record.grade.timing if record is not None else Timing()
         left = timing.late_days_left
-        found.append(replace(score, late_days=timing.late_days, late_days_left=left))
-    return found
+        timed.append(replace(score, late_days=timing.late_days, late_days_left=left))
+    return timed
 
 
 def points_text(value: float) -> str:

@@ -112,13 +112,13 @@ def pack(
     files: dict[str, bytes] = {}
     notes = []
     for one in feedback:
-        found = _member_or_why(member, outline, one)
-        if isinstance(found, _LeftOut):
-            notes.append(f"{one.grade.student} is left out: {found}")
-        elif found[0] in files:
+        member_or_why = _member_or_why(member, outline, one)
+        if isinstance(member_or_why, _LeftOut):
+            notes.append(f"{one.grade.student} is left out: {member_or_why}")
+        elif member_or_why[0] in files:
             notes.append(f"{one.grade.student} is left out: somebody's file has the same name")
         else:
-            files[found[0]] = found[1]
+            files[member_or_why[0]] = member_or_why[1]
     if not files:
         raise GraderError(
             f"nothing of {outline.name} came as a {layout.words}, whose names are needed: run "
@@ -259,19 +259,19 @@ def _addresses(
     scores: Sequence[FinalScore], roster: Table | None
 ) -> tuple[dict[str, str], list[str]]:
     """Return addresses by student, from the roster before the gradebook; and who is not in it."""
-    found = {
+    addresses = {
         score.student: score.email or (score.student if "@" in score.student else "")
         for score in scores
     }
     if roster is None:
-        return found, []
+        return addresses, []
     people = [_person(roster, cells, row) for row, cells in enumerate(roster.rows)]
     matched = match(scores, people, roster.name)
     for row, score in matched.rows.items():
         address = next(_cells(roster, roster.rows[row], _ADDRESSES, "@"), "")
-        found[score.student] = address or found[score.student]
+        addresses[score.student] = address or addresses[score.student]
     unknown = {score.student for score in scores} - {s.student for s in matched.rows.values()}
-    return found, [f"{student} is not in {roster.name}" for student in sorted(unknown)]
+    return addresses, [f"{student} is not in {roster.name}" for student in sorted(unknown)]
 
 
 def _person(roster: Table, cells: Sequence[str], row: int) -> Person:

@@ -204,11 +204,11 @@ def _declared(root: Path) -> set[str]:
 def _pinned(packages: Iterable[str]) -> Iterator[str]:
     for package in packages:
         try:
-            found = importlib.metadata.distribution(package)
+            distribution = importlib.metadata.distribution(package)
         except importlib.metadata.PackageNotFoundError:
             continue
-        name = re.sub(r"[-_.]+", "-", found.metadata["Name"]).lower()
-        yield f"{name}=={found.version.partition('+')[0]}"
+        name = re.sub(r"[-_.]+", "-", distribution.metadata["Name"]).lower()
+        yield f"{name}=={distribution.version.partition('+')[0]}"
 
 
 def _requirements_text(requirements: Iterable[str]) -> str:

@@ -117,14 +117,14 @@ def _graded(root: Path, settings: dict[str, Any]) -> dict[str, Any]:
     released = ReleasedSet(Course(root / "source" / settings["course"]), name)
     metadata = _metadata(root / "submission_metadata.json")
     student = _student(metadata)
-    found, data, refusal = None, b"", ""
+    collected, data, refusal = None, b"", ""
     try:
-        found, data = _notebook(root / "submission", student, name)
+        collected, data = _notebook(root / "submission", student, name)
     except SubmissionRefused as error:
         refusal = str(error)
     seed = submission_seed(settings["salt"], student, name)
     digest = hashlib.sha256(data).hexdigest() if not refusal else ""
-    reasons = found.reasons if found is not None else ()
+    reasons = collected.reasons if collected is not None else ()
     attempt: dict[str, Any] = {}
     if settings.get("attempts"):
         attempt, stands = _attempt(data, refusal, metadata, released, settings["attempts"])
@@ -149,10 +149,10 @@ def _graded(root: Path, settings: dict[str, Any]) -> dict[str, Any]:
 def _metadata(path: Path) -> dict[str, Any]:
     """Return what Gradescope says about a submission; nothing where it says nothing."""
     try:
-        found = json.loads(path.read_text())
+        metadata = json.loads(path.read_text())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def _student(metadata: dict[str, Any]) -> str:
@@ -198,15 +198,15 @@ def _attempt(
 
 def _last_counted(metadata: dict[str, Any]) -> dict[str, Any] | None:
     """Return the results of the last submission before this one that counted as an attempt."""
-    found = []
+    results_of = []
     previous = metadata.get("previous_submissions")
     for one in previous if isinstance(previous, list) else ():
         with contextlib.suppress(KeyError, TypeError):
             about = one["results"]["extra_data"]
             is_other = one["submission_time"] != metadata["created_at"]
             if type(about["attempt"]) is int and type(about["content"]) is str and is_other:
-                found.append(one["results"])
-    return max(found, key=lambda results: results["extra_data"]["attempt"], default=None)
+                results_of.append(one["results"])
+    return max(results_of, key=lambda results: results["extra_data"]["attempt"], default=None)
 
 
 def _notebook(folder: Path, student: str, name: str) -> tuple[Any, bytes]:
@@ -215,8 +215,8 @@ def _notebook(folder: Path, student: str, name: str) -> tuple[Any, bytes]:
     from autograder.intake.layouts import Handed, Layout
 
     files = [(file.name, file) for file in contents(folder) if not file.is_folder or file.refusal]
-    found = choose(student, Handed(files), name, Layout.MOODLE)
-    return found, read_notebook(found)
+    collected = choose(student, Handed(files), name, Layout.MOODLE)
+    return collected, read_notebook(collected)
 
 
 def _results(graded: Any, outline: Any, settings: dict[str, Any]) -> dict[str, Any]:

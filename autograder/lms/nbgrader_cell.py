@@ -53,7 +53,7 @@ def score(problem_set: str, item: str, namespace: Mapping[str, Any]) -> float:
             _end_kernel(f"{item} was not graded, and nobody gets points or loses any: {error}")
         raise
     unmet = [part.message for part in verdict.parts if not part.passed]
-    unmet += [found.hint for found in verdict.misconceptions]
+    unmet += [misconception.hint for misconception in verdict.misconceptions]
     if verdict.points <= 0:
         raise AssertionError("\n".join(unmet))
     for message in unmet:

@@ -53,9 +53,9 @@ def match(scores: Sequence[FinalScore], people: Sequence[Person], file: str) -> 
     notes: list[str] = []
     claims: dict[int, list[FinalScore]] = {}
     for score in scores:
-        found, reason = _rows_of(score, people, file)
-        if len(found) == 1:
-            claims.setdefault(found[0].row, []).append(score)
+        candidates, reason = _rows_of(score, people, file)
+        if len(candidates) == 1:
+            claims.setdefault(candidates[0].row, []).append(score)
         else:
             notes.append(f"{_graded(score)} was not entered: {reason}")
     rows = {}
@@ -76,16 +76,16 @@ def match(scores: Sequence[FinalScore], people: Sequence[Person], file: str) -> 
 
 def _rows_of(score: FinalScore, people: Sequence[Person], file: str) -> tuple[list[Person], str]:
     own = {same_id(score.student), same_id(score.email)} - {""}
-    found = [person for person in people if own & person.ids]
-    if found:
-        several = " and ".join(person.name for person in found)
-        return found, f"{several} in {file} both have that identifier"
+    candidates = [person for person in people if own & person.ids]
+    if candidates:
+        several = " and ".join(person.name for person in candidates)
+        return candidates, f"{several} in {file} both have that identifier"
     name, number = name_and_number(score.student)
     numbered = [person for person in people if number and person.number == number]
-    found = [person for person in numbered if is_same_name(name, person.name)]
-    if numbered and not found:
+    candidates = [person for person in numbered if is_same_name(name, person.name)]
+    if numbered and not candidates:
         return [], f"the number {number} belongs to {numbered[0].name} in {file}"
-    return found, f"{file} holds the number {number} twice" if found else f"not in {file}"
+    return candidates, f"{file} holds the number {number} twice" if candidates else f"not in {file}"
 
 
 def _graded(score: FinalScore) -> str:

@@ -112,21 +112,22 @@ def _item(row: Mapping[str, Any]) -> Iterator[str]:
     if row["kept"]:
         yield as_markdown(row["kept"])
     titles = ["A likely cause."] if len(row["causes"]) == 1 else _TWO_CAUSES
-    for title, found in zip(titles, row["causes"], strict=False):
-        yield f"**{title}** {as_markdown(found.hint)}"
+    for title, misconception in zip(titles, row["causes"], strict=False):
+        yield f"**{title}** {as_markdown(misconception.hint)}"
 
 
-def _difference(found: Mapping[str, Any]) -> Iterator[str]:
-    if not found["asked"]:
-        yield f"The visible test stops with an error:\n\n{_block(found['says'])}"
+def _difference(difference: Mapping[str, Any]) -> Iterator[str]:
+    if not difference["asked"]:
+        yield f"The visible test stops with an error:\n\n{_block(difference['says'])}"
         return
-    holds = "should be something else" if found["compares"] else "does not hold"
+    holds = "should be something else" if difference["compares"] else "does not hold"
     yield f"In the visible test, this {holds}:"
-    yield _block(found["asked"])
-    if found["says"]:
-        yield f"The test says: {as_markdown(as_line(found['says']))}"
-    if found["compares"]:
-        yield f"Yours:\n\n{_block(found['found'])}\n\nExpected:\n\n{_block(found['expected'])}"
+    yield _block(difference["asked"])
+    if difference["says"]:
+        yield f"The test says: {as_markdown(as_line(difference['says']))}"
+    if difference["compares"]:
+        yield f"Yours:\n\n{_block(difference['found'])}"
+        yield f"Expected:\n\n{_block(difference['expected'])}"
 
 
 def _block(text: str) -> str:

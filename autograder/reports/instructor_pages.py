@@ -106,16 +106,16 @@ def overview_page(
             n = grade.timing.late_days_left
             if n is not None:
                 left[grade.student] = min(n, left.get(grade.student, n))
-    students = sorted({student for found in points.values() for student in found})
-    rows = [(name, [found.get(name) for found in points.values()]) for name in students]
+    students = sorted({student for by_student in points.values() for student in by_student})
+    rows = [(name, [by_student.get(name) for by_student in points.values()]) for name in students]
     return render(
         "overview.html",
         script="dashboard.js",
         title=title,
         outlines=[outline for outline, _, _ in classes],
         rows=[
-            (name, found, sum(p for p in found if p is not None), left.get(name))
-            for name, found in rows
+            (name, by_student, sum(p for p in by_student if p is not None), left.get(name))
+            for name, by_student in rows
         ],
         has_late_days=bool(left),
     )
@@ -200,11 +200,11 @@ def _said_of_time(timing: Timing) -> Iterator[str]:
 def _by_section(
     graded: Sequence[Grade], totals: Mapping[str, float], sections: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
-    found: dict[str, list[float]] = {name: [] for name in sorted(set(sections.values()))}
+    totals_of: dict[str, list[float]] = {name: [] for name in sorted(set(sections.values()))}
     for grade in graded:
         if grade.student in sections:
-            found[sections[grade.student]].append(totals[grade.student])
-    for name, values in found.items():
+            totals_of[sections[grade.student]].append(totals[grade.student])
+    for name, values in totals_of.items():
         pair = (statistics.mean(values), statistics.median(values)) if values else (None, None)
         yield {"name": name, "n": len(values), "mean": pair[0], "median": pair[1]}
 
@@ -221,7 +221,7 @@ def _said_of_attempts(attempts: Attempts) -> Iterator[str]:
 
 def _n_waiting(outline: Outline, by_hand: HandGrades) -> int:
     names = {item.name for item in outline.items if item.by_hand}
-    cells = [pair for found in by_hand.values() for pair in found.items()]
+    cells = [pair for by_item in by_hand.values() for pair in by_item.items()]
     return sum(given.waiting and (name in names or given.is_of_person) for name, given in cells)
 
 
@@ -241,7 +241,7 @@ def _histogram(values: Sequence[float], highest: float) -> list[dict[str, Any]]:
 
 
 def _item_row(item: Item, grades: Sequence[Grade], by_hand: HandGrades) -> dict[str, Any]:
-    found = []
+    earned = []
     asked: Counter[str] = Counter()
     held: Counter[str] = Counter()
     for grade in grades:
@@ -249,16 +249,16 @@ def _item_row(item: Item, grades: Sequence[Grade], by_hand: HandGrades) -> dict[
         given = by_hand.get(grade.student, {}).get(item.name, HandGrade(None))
         counts = given.counts(None if verdict is None else verdict.points)
         if counts is not None:
-            found.append(counts)
+            earned.append(counts)
         parts = verdict.parts if verdict is not None else ()
         asked.update(part.part for part in parts)
         held.update(part.part for part in parts if part.passed)
     return {
         "item": item,
-        "n": len(found),
-        "mean": statistics.mean(found) if found else None,
-        "full": sum(value > item.points or math.isclose(value, item.points) for value in found),
-        "none": sum(value == 0 for value in found),
+        "n": len(earned),
+        "mean": statistics.mean(earned) if earned else None,
+        "full": sum(value > item.points or math.isclose(value, item.points) for value in earned),
+        "none": sum(value == 0 for value in earned),
         "parts": [(says, held[name], asked[name]) for name, says in item.requirements.items()],
     }
 
@@ -267,8 +267,8 @@ def _misconceptions(outline: Outline, grades: Sequence[Grade]) -> list[dict[str,
     students: dict[tuple[str, str, str], list[str]] = {}
     for grade in grades:
         for verdict in grade.verdicts:
-            for found in verdict.misconceptions:
-                key = (verdict.item, found.name, found.hint)
+            for misconception in verdict.misconceptions:
+                key = (verdict.item, misconception.name, misconception.hint)
                 students.setdefault(key, []).append(grade.student)
     ranked = sorted(students.items(), key=lambda entry: (-len(entry[1]), entry[0]))
     return [

@@ -141,21 +141,21 @@ def _without_words(verdict: Verdict) -> Verdict:
 
 def next_moment(policy: Policy, grades: Iterable[Grade], now: datetime) -> datetime | None:
     """Return when the first of these students may read more; None if none of them ever."""
-    found = (shown_now(policy, grade, now).until for grade in grades)
-    return min((moment for moment in found if moment is not None), default=None)
+    moments = (shown_now(policy, grade, now).until for grade in grades)
+    return min((moment for moment in moments if moment is not None), default=None)
 
 
 def said_of_class(
     name: str, policy: Policy, grades: Iterable[Grade], now: datetime
 ) -> Iterator[str]:
     """Say to the instructor how many students read less than all, and what to do about it."""
-    found = [shown_now(policy, grade, now) for grade in grades]
-    held = [one for one in found if one.level is not Level.FULL]
+    shown = [shown_now(policy, grade, now) for grade in grades]
+    held = [one for one in shown if one.level is not Level.FULL]
     if not held:
         return
     until = max((one.until for one in held if one.until is not None), default=None)
     levels = ", or ".join(sorted({_WORDS[one.level] for one in held}))
-    yield f"for now, the pages of {len(held)} of {len(found)} students say only {levels}"
+    yield f"for now, the pages of {len(held)} of {len(shown)} students say only {levels}"
     if until is None:
         yield f"{name} has no due date: until it has one, that stays so"
     else:

@@ -141,11 +141,11 @@ def similar_students(items: Sequence[Material], released: str) -> tuple[Likeness
     least = _beyond_chance(max(_LEAST_PAIRS, len(names) * (len(names) - 1) / 2))
     pairs = np.argwhere(np.triu((total >= least) & (n_shared >= _LEAST_SHARED), k=1))
     order = np.argsort(-total[pairs[:, 0], pairs[:, 1]], kind="stable")
-    found = []
+    likenesses = []
     for i, j in pairs[order[:MOST_LISTED]]:
         matches = [match for one in classes if (match := one.match(i, j)) is not None]
-        found.append(_likeness(names[i], names[j], matches))
-    return tuple(found)
+        likenesses.append(_likeness(names[i], names[j], matches))
+    return tuple(likenesses)
 
 
 def like_package(
@@ -160,16 +160,16 @@ def like_package(
     """
     background = fingerprint_code(released).hashes
     prints = {name: fingerprint_code(code) for name, code in functions.items()}
-    prints = {name: found for name, found in prints.items() if len(found.hashes) >= _LEAST_HASHES}
+    prints = {name: one for name, one in prints.items() if len(one.hashes) >= _LEAST_HASHES}
     least = _beyond_chance(len(prints))
-    found: defaultdict[str, list[Match]] = defaultdict(list)
+    matches_of: defaultdict[str, list[Match]] = defaultdict(list)
     for material in items:
         item = _AgainstPackage(material, background, prints, least)
         for student, code in material.answers.items():
             match = item.best_match(student, code)
             if match is not None:
-                found[student].append(match)
-    likenesses = [_likeness(student, "", matches) for student, matches in found.items()]
+                matches_of[student].append(match)
+    likenesses = [_likeness(student, "", matches) for student, matches in matches_of.items()]
     likenesses = [likeness for likeness in likenesses if likeness.evidence >= least]
     return tuple(sorted(likenesses, key=lambda likeness: -likeness.evidence))
 
@@ -180,11 +180,11 @@ def package_functions(sources: Mapping[str, str]) -> dict[str, str]:
     Args:
         sources: of each file, by the name of its module.
     """
-    found = {}
+    functions = {}
     for module, source in sources.items():
         for name, node in _functions(ast.parse(source), module):
-            found[name] = ast.get_source_segment(source, node) or ""
-    return found
+            functions[name] = ast.get_source_segment(source, node) or ""
+    return functions
 
 
 def _functions(node: ast.AST, name: str) -> Iterator[tuple[str, ast.FunctionDef]]:
@@ -201,14 +201,14 @@ def fingerprint_code(code: str) -> Print:
     tokens = list(_normal_tokens(code[:_MAX_CHARACTERS]))
     words = [word for word, _ in tokens]
     hashes = [zlib.crc32("\0".join(words[i : i + K]).encode()) for i in range(len(words) - K + 1)]
-    found: defaultdict[int, set[int]] = defaultdict(set)
+    lines_of: defaultdict[int, set[int]] = defaultdict(set)
     for start in range(min(1, len(hashes)) and max(1, len(hashes) - WINDOW + 1)):
         window = hashes[start : start + WINDOW]
         least = min(window)
         # The last of equal ones, so that of a run of equal hashes few are kept.
         at = start + len(window) - 1 - window[::-1].index(least)
-        found[least].update(line for _, line in tokens[at : at + K])
-    return Print({value: frozenset(lines) for value, lines in found.items()})
+        lines_of[least].update(line for _, line in tokens[at : at + K])
+    return Print({value: frozenset(lines) for value, lines in lines_of.items()})
 
 
 def _normal_tokens(code: str) -> Iterator[tuple[str, int]]:
@@ -302,17 +302,17 @@ class _Class:
         self._solution = known[0]
         # Two write as the course does: as unlikely as if no other independent answer had.
         self._most_plain = _TIMES_COUNTED * _weight(len(material.alternatives), 0)
-        counts = Counter(value for found in (*self._prints, *known) for value in found)
+        counts = Counter(value for one in (*self._prints, *known) for value in one)
         # Of a pair that shares a hash, both have it: how many of the others do?
         n_others = len(self._prints) + len(known) - 2
         self._weights = {v: _weight(max(n_others, m - 2), max(m, 2) - 2) for v, m in counts.items()}
-        self._own = np.array([self._total(found) for found in self._prints], dtype=np.float32)
+        self._own = np.array([self._total(one) for one in self._prints], dtype=np.float32)
 
     def evidence(self) -> tuple[Any, Any]:
         """For each pair of students, the nats and the hashes that they share; 0 without a match."""
         holders: defaultdict[int, list[int]] = defaultdict(list)
-        for index, found in enumerate(self._prints):
-            for value in found:
+        for index, one in enumerate(self._prints):
+            for value in one:
                 holders[value].append(index)
         plain, own, count = np.zeros((3, len(self.names), len(self.names)), dtype=np.float32)
         for value, having in holders.items():
@@ -358,9 +358,9 @@ class _AgainstPackage:
     ) -> None:
         self._item, self._background = material.item, background
         known = [fingerprint_code(code).hashes - background for code in material.alternatives]
-        self._n_known, self._counts = len(known), Counter(v for found in known for v in found)
-        self._functions = {name: found.hashes - background for name, found in functions.items()}
-        for name in {name for found in known for name, e, _ in self._alike(found) if e >= least}:
+        self._n_known, self._counts = len(known), Counter(v for one in known for v in one)
+        self._functions = {name: one.hashes - background for name, one in functions.items()}
+        for name in {name for one in known for name, e, _ in self._alike(one) if e >= least}:
             del self._functions[name]
 
     def best_match(self, student: str, code: str) -> Match | None:

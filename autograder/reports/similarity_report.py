@@ -76,7 +76,7 @@ def examine(released: ReleasedSet, out: Path) -> Report:
     materials = [
         Material(
             item,
-            {student: found.get(item, "") for student, found in answers.items()},
+            {student: codes.get(item, "") for student, codes in answers.items()},
             _source(notebooks.solution, cell_id),
             independent.get(item, ()),
         )
@@ -126,7 +126,7 @@ def reference_functions(released: ReleasedSet) -> dict[str, str]:
 
 def _answers(journal: Journal, released: ReleasedSet) -> dict[str, Mapping[str, str]]:
     """Each student's code by item; who handed in no readable notebook is left out."""
-    found: dict[str, Mapping[str, str]] = {}
+    answers: dict[str, Mapping[str, str]] = {}
     for student in journal.students():
         record = journal.read(student)
         if record is None or not record.grade.sha256:
@@ -136,28 +136,28 @@ def _answers(journal: Journal, released: ReleasedSet) -> dict[str, Mapping[str, 
             repaired = repair(notebook, released)
         except GraderError:  # refused, or its copy is gone
             continue
-        found[student] = repaired.answers
+        answers[student] = repaired.answers
         if not released.course.has_checks:
             cells = filter(_is_code, repaired.notebook.cells)
-            found[student] = {cell.id: cell.source for cell in cells}
-    if not found:
+            answers[student] = {cell.id: cell.source for cell in cells}
+    if not answers:
         raise GraderError(f"no readable submission to {journal.problem_set} in {journal.folder}")
-    return found
+    return answers
 
 
 def _comparable(
     answers: Mapping[str, Mapping[str, str]],
 ) -> tuple[dict[str, Mapping[str, str]], tuple[str, ...]]:
     """Part answers from those of students that break what compares them; say whose, and how."""
-    found, left_out = {}, []
+    comparable, left_out = {}, []
     for student, codes in answers.items():
         try:
             for code in codes.values():
                 fingerprint_code(code)  # which is remembered
-            found[student] = codes
+            comparable[student] = codes
         except Exception as error:
             left_out.append(f"{student} is left out: {as_line(describe(error))}")
-    return found, tuple(left_out)
+    return comparable, tuple(left_out)
 
 
 def _source(notebook: NotebookNode, cell_id: str) -> str:

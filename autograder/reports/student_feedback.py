@@ -55,10 +55,10 @@ def seen_by_student(
     verdicts = {verdict.item: verdict for verdict in grade.verdicts}
     full = {one.item for one in grade.verdicts if one.points >= one.max_points}
     # A picture beside full points would puzzle; without points, it says nothing of them.
-    found = {one.item: _shown(one) for one in grade.differences if one.item not in full}
+    differences = {one.item: _shown(one) for one in grade.differences if one.item not in full}
     rows = [
         _student_row(item, verdicts.get(item.name), repaired, by_hand.get(item.name))
-        | {"difference": found.get(item.name), "passes": grade.visible.get(item.name)}
+        | {"difference": differences.get(item.name), "passes": grade.visible.get(item.name)}
         for item in outline.items
     ]
     known = [row for row in rows if row["points"] is not None]
@@ -126,7 +126,7 @@ def _kept(verdict: Verdict) -> str:
     """Say that points were kept which the parts alone would not earn; nothing where none were."""
     if not verdict.kept:
         return ""
-    names = " ".join(found.name for found in verdict.misconceptions)
+    names = " ".join(misconception.name for misconception in verdict.misconceptions)
     points = f"{number(verdict.points)} of {number(verdict.max_points)} points"
     return f"{points}: right but for this. {names}"
 
@@ -154,13 +154,18 @@ def _by_hand(given: HandGrade) -> str:
     return says
 
 
-def _shown(found: Difference) -> dict[str, Any]:
+def _shown(difference: Difference) -> dict[str, Any]:
     """What the page says about a difference; numbers of one axis are drawn, too."""
-    pair = (found.found, found.expected)
+    pair = (difference.found, difference.expected)
     plot = _plot(*pair) if all(isinstance(side, tuple) for side in pair) else None
     texts = [_numbers(side) if isinstance(side, tuple) else side for side in pair]
     sides = {"found": texts[0], "expected": texts[1], "plot": plot}
-    return {"asked": found.asked, "says": found.says, "compares": texts != ["", ""], **sides}
+    return {
+        "asked": difference.asked,
+        "says": difference.says,
+        "compares": texts != ["", ""],
+        **sides,
+    }
 
 
 def _numbers(values: tuple[float, ...]) -> str:
@@ -195,9 +200,9 @@ def _words(repaired: RepairedNotebook, name: str) -> str:
 
 def _failures(grade: Grade, repaired: RepairedNotebook | None) -> list[dict[str, str]]:
     """Cells of the student's that stopped with an error, each with its first line."""
-    found = []
+    failures = []
     for cell in grade.cells:
         if cell.error and repaired is not None and cell.index < len(repaired.cells):
             lines = [line for line in repaired.cells[cell.index].splitlines() if line.strip()]
-            found.append({"line": (lines or [""])[0][:100], "error": cell.error[:500]})
-    return found
+            failures.append({"line": (lines or [""])[0][:100], "error": cell.error[:500]})
+    return failures

@@ -44,8 +44,8 @@ def _calendar(syllabus: Syllabus) -> Iterator[str]:
 
 
 def _reading(row: Row, book: str) -> str:
-    found = []
+    entries = []
     for number, name, title in row.chapters:
         label = f"[{title}]({book}chapters/{name}.html)" if book else title
-        found.append(f"{number}. {label}")
-    return "; ".join(found)
+        entries.append(f"{number}. {label}")
+    return "; ".join(entries)

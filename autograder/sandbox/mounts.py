@@ -199,11 +199,11 @@ def copies(names: Iterable[str]) -> tuple[Path, ...]:
 @cache
 def installed_with_the_grader() -> frozenset[str]:
     """Name the packages of the distribution that installed the grader: they hold answers."""
-    found = {"autograder", "assignments"}
+    names = {"autograder", "assignments"}
     for distribution in importlib.metadata.distributions():
         packages = set((distribution.read_text("top_level.txt") or "").split())
-        found |= packages if "autograder" in packages else set()
-    return frozenset(found)
+        names |= packages if "autograder" in packages else set()
+    return frozenset(names)
 
 
 @cache
@@ -212,7 +212,7 @@ def _importable(folders: frozenset[Path]) -> dict[str, list[Path]]:
 
     What lies within a package belongs to it. Of 15,000 folders of a system it takes 0.2 s.
     """
-    found: dict[str, list[Path]] = {}
+    places: dict[str, list[Path]] = {}
     waiting = [path for path in folders if folders.isdisjoint(path.parents)]
     while waiting:
         folder = waiting.pop()
@@ -224,17 +224,17 @@ def _importable(folders: frozenset[Path]) -> dict[str, list[Path]]:
         files = [name for name, is_folder in inner if not is_folder]
         is_package = any(name.startswith("__init__.") for name in files)
         if is_package or any(name.endswith(_MODULES) for name in files):
-            found.setdefault(folder.name, []).append(folder)
+            places.setdefault(folder.name, []).append(folder)
         if is_package:
             continue
         waiting += [folder / name for name, is_folder in inner if is_folder]
         for name in files:
             if name.endswith(_MODULES):
-                found.setdefault(name.partition(".")[0], []).append(folder / name)
+                places.setdefault(name.partition(".")[0], []).append(folder / name)
             elif name.endswith(_ARCHIVES):
                 for packed in _names_in(folder / name):
-                    found.setdefault(packed, []).append(folder / name)
-    return found
+                    places.setdefault(packed, []).append(folder / name)
+    return places
 
 
 def _names_in(archive: Path) -> set[str]:

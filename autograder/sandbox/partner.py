@@ -170,21 +170,21 @@ class Partners:
         return _LOST
 
     def _define(self, request: ProbeRequest) -> None:
-        found: Any = None
+        answer: Any = None
         if self._session is not None:
             # What an earlier call has begun may end the process only now.
             with contextlib.suppress(self._gone):
-                found = self._hear({"define": request.partner}, request.seconds)
-        if found != _DEFINED:
+                answer = self._hear({"define": request.partner}, request.seconds)
+        if answer != _DEFINED:
             self._closing.close()
             self._session = self._closing.enter_context(self._open())
             try:
                 self._session.send({"serve": request.seconds}, self._within(request.seconds))
-                found = self._hear({"define": request.partner}, request.seconds)
+                answer = self._hear({"define": request.partner}, request.seconds)
             except self._gone as error:
-                found = error
-        if found != _DEFINED:
-            raise GraderError(f"{request.item}: a hidden implementation breaks: {found}")
+                answer = error
+        if answer != _DEFINED:
+            raise GraderError(f"{request.item}: a hidden implementation breaks: {answer}")
 
     def _hear(self, message: dict[str, Any] | bytes, seconds: float) -> tuple[str, Any]:
         assert self._session is not None

@@ -39,9 +39,9 @@ def write_shown(path: Path, notebook: NotebookNode) -> Path | None:
 def _is_as_made(data: bytes, new: NotebookNode) -> bool:
     """Whether nobody can have changed a notebook since it was made, or not from what is new."""
     try:
-        found = nbformat.reads(data.decode(), 4)  # type: ignore[no-untyped-call]
-        digest = cells_digest(found)
-        known = found.metadata.get(_MARK, new.metadata[_MARK])["as_made"]
+        notebook = nbformat.reads(data.decode(), 4)  # type: ignore[no-untyped-call]
+        digest = cells_digest(notebook)
+        known = notebook.metadata.get(_MARK, new.metadata[_MARK])["as_made"]
     except (ValueError, LookupError, TypeError, AttributeError):
         return False
     return bool(digest == known)
@@ -72,7 +72,7 @@ def describe_verdict(verdict: Verdict) -> str:
     lines = [f"{verdict.points:g} of {verdict.max_points:g} points"]
     for part in verdict.parts:
         lines.append(f"{'+' if part.passed else '-'} {part.part}: {part.message or 'passed'}")
-    lines += [f"Hint: {found.hint}" for found in verdict.misconceptions]
+    lines += [f"Hint: {misconception.hint}" for misconception in verdict.misconceptions]
     if verdict.fault:
         lines.append("The check itself failed; your instructor has been told.")
     return "\n".join(lines) + "\n"

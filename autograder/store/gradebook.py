@@ -223,7 +223,7 @@ class Gradebook:
     def _submitted(self, notebook: Any, students: Collection[str]) -> dict[str, Any]:
         """Return these students' submitted notebooks, with a row for each cell; new ones too."""
         db = self._book.db
-        found = (
+        submissions = (
             db.query(api.SubmittedNotebook)
             .join(api.SubmittedNotebook.assignment)
             .where(api.SubmittedNotebook.notebook_id == notebook.id)
@@ -234,7 +234,7 @@ class Gradebook:
                 selectinload(api.SubmittedNotebook.comments),
             )
         )
-        rows = {row.assignment.student_id: row for row in found}
+        rows = {row.assignment.student_id: row for row in submissions}
         known = set(db.scalars(select(api.Student.id).where(api.Student.id.in_(students))))
         db.add_all([api.Student(id=student) for student in students if student not in known])
         handed_in = select(api.SubmittedAssignment).filter_by(assignment_id=notebook.assignment_id)
@@ -247,12 +247,12 @@ class Gradebook:
 
     def machine_points(self, problem_set: str) -> dict[str, float]:
         """Return what a machine, nbgrader's or this one, has given each student in all."""
-        found: dict[str, float] = {}
+        points_of: dict[str, float] = {}
         with report_errors(self.url):
             for student, _, points in self._rows_of(problem_set, api.Grade, "auto_score"):
                 if points is not None:
-                    found[student] = found.get(student, 0.0) + points
-        return found
+                    points_of[student] = points_of.get(student, 0.0) + points
+        return points_of
 
     def hand_grades(
         self, problem_set: str, belongs: Mapping[str, str] = MappingProxyType({})
@@ -262,7 +262,7 @@ class Gradebook:
         Args:
             belongs: for each cell with an answer, the graded cell to which a comment on it belongs.
         """
-        found: dict[str, dict[str, HandGrade]] = {}
+        grades: dict[str, dict[str, HandGrade]] = {}
         with report_errors(self.url):
             comments: dict[tuple[str, str], str] = {}
             for student, cell, text in self._rows_of(problem_set, api.Comment, "manual_comment"):
@@ -275,8 +275,8 @@ class Gradebook:
             ):
                 comment = comments.get((student, cell), "")
                 given = HandGrade(points, comment, waiting, extra or 0.0)
-                found.setdefault(student, {})[cell] = given
-        return found
+                grades.setdefault(student, {})[cell] = given
+        return grades
 
     def give(
         self, problem_set: str, student: str, cell: str, place: str, points: float, comment: str
@@ -340,8 +340,8 @@ class Gradebook:
         """
         assignment, _ = assignment_and_notebook(problem_set)
         with report_errors(self.url):
-            found = self._book.assignment_submissions(assignment)
-            scores = [final_score(submission, belongs) for submission in found]
+            submissions = self._book.assignment_submissions(assignment)
+            scores = [final_score(submission, belongs) for submission in submissions]
         return tuple(sorted(scores, key=lambda score: score.student))
 
     def _remove_others(self, name: str, kept: set[tuple[str, str]]) -> None:

@@ -126,14 +126,14 @@ def with_marks(scores: Sequence[FinalScore], sets: Sequence[HandGiven]) -> list[
     Args:
         sets: one for each notebook of the assignment.
     """
-    found = []
+    marked = []
     for score in scores:
         by_hand = {item.name: item.by_hand for item in score.items if item.by_hand is not None}
         for one in sets:
             by_hand = one.marked_of(score.student, by_hand)
         items = [replace(item, by_hand=by_hand.get(item.name)) for item in score.items]
-        found.append(replace(score, items=tuple(items)))
-    return found
+        marked.append(replace(score, items=tuple(items)))
+    return marked
 
 
 def answers_seen(notebook: Path) -> dict[str, str]:
@@ -160,9 +160,9 @@ def digests(
         texts: the answers, by the names of their cells.
         about: for each graded cell, those of its answers; of a cell that is not in it, all.
     """
-    found = {}
+    digest_of = {}
     for cell in cells:
         names = [name for name in texts if name in about.get(cell, texts)]
         text = json.dumps([texts[name].strip() for name in names])
-        found[cell] = hashlib.sha256(text.encode()).hexdigest()[:16]
-    return found
+        digest_of[cell] = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return digest_of

@@ -39,7 +39,7 @@ def input_digests(released: ReleasedSet) -> dict[str, str]:
     grader = [path for pattern in _DECIDING for path in _GRADER.glob(pattern)]
     course, name = released.course, released.name
     packages = [package.rglob("*.py") for package in reference_packages(released)]
-    libraries = [f"{library} {found}" for library, found in _versions(("numpy", "torch"))]
+    libraries = [f"{library} {version}" for library, version in _versions(("numpy", "torch"))]
     handed_out = {}
     if not course.has_checks:
         left = repr(sorted(released.left_to_people))
@@ -96,15 +96,15 @@ def reference_packages(released: ReleasedSet) -> set[Path]:
         for module in list(sys.modules.values())
         if Path(getattr(module, "__file__", None) or "/").is_relative_to(course.folder)
     ]
-    found = set()
+    packages = set()
     for module in own:
         for value in vars(module).values():
             origin = getattr(value, "__module__", None) or getattr(value, "__name__", "")
             top = sys.modules.get(str(origin).split(".")[0])
             path = Path(getattr(top, "__file__", None) or "/").resolve().parent
             if path.parent == course.folder.parent and path != course.folder:
-                found.add(path)
-    return found - {_GRADER}
+                packages.add(path)
+    return packages - {_GRADER}
 
 
 class _CodeDigest:
@@ -192,13 +192,13 @@ class _CodeDigest:
             if name in function.__globals__ and not name.startswith("__"):  # as __file__ does
                 self._add_global(function.__globals__[name], names)
 
-    def _add_global(self, found: Any, names: Sequence[str]) -> None:
-        if not isinstance(found, ModuleType):
-            self._add(found)
-        elif self._is_own(_file_of(found)) and found not in self._entered:
-            self._entered.append(found)  # modules may hold each other
+    def _add_global(self, value: Any, names: Sequence[str]) -> None:
+        if not isinstance(value, ModuleType):
+            self._add(value)
+        elif self._is_own(_file_of(value)) and value not in self._entered:
+            self._entered.append(value)  # modules may hold each other
             for member in names:
-                self._add_global(getattr(found, member, None), names)
+                self._add_global(getattr(value, member, None), names)
             self._entered.pop()
 
     def _add_class(self, kind: type) -> None:

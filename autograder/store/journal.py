@@ -126,7 +126,7 @@ class Journal:
 
     def changes(self) -> tuple[dict[str, Any], ...]:
         """Return the noted changes, oldest first; a line that was cut off by a crash is none."""
-        found: list[dict[str, Any]] = []
+        changes: list[dict[str, Any]] = []
         last: dict[str, dict[str, Any]] = {}
         with contextlib.suppress(FileNotFoundError):
             for line in self._history().read_text(encoding="ascii").splitlines():
@@ -134,9 +134,9 @@ class Journal:
                     change = json.loads(line)
                     content = {key: value for key, value in change.items() if key != "at"}
                     if last.get(change["student"]) != content:
-                        found.append(change)
+                        changes.append(change)
                     last[change["student"]] = content
-        return tuple(found)
+        return tuple(changes)
 
     def mark_outdated(self, is_so: bool = True) -> None:
         """Note on the disk that pages and gradebook do not know these records yet, or know them."""

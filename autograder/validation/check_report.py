@@ -142,8 +142,8 @@ def _unseen(report: SetReport) -> Table:
         footer = f"{_of(part, whole)}\n{part / whole:.1%}"
         table.add_column(title, justify="right", footer=footer)
     for item in report.points:
-        found = _judged_well([one for one in report.unseen if one.item == item])
-        table.add_row(item, *(_of(*found[title]) for title in tried))
+        judged_well = _judged_well([one for one in report.unseen if one.item == item])
+        table.add_row(item, *(_of(*judged_well[title]) for title in tried))
     return table
 
 
@@ -151,8 +151,8 @@ def _judged_well(unseen: Sequence[Unseen]) -> dict[str, tuple[int, int]]:
     """Count, for each kind of answer, those that were judged correctly, and all of them."""
 
     def count(well: Iterable[bool]) -> tuple[int, int]:
-        found = list(well)
-        return sum(found), len(found)
+        verdicts = list(well)
+        return sum(verdicts), len(verdicts)
 
     wrong = {
         "mutants of two changes": TWO_CHANGES,

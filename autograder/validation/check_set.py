@@ -85,13 +85,13 @@ class SetReport:
     def problems(self) -> tuple[str, ...]:
         """Everything that must be fixed before release, in words."""
         tried: tuple[Trial | Unseen, ...] = (*self.trials, *self.unseen)
-        found = [f"{t.item}: {t.kind} {t.name!r}: {t.problem}" for t in tried if t.problem]
+        problems = [f"{t.item}: {t.kind} {t.name!r}: {t.problem}" for t in tried if t.problem]
         if self.mutation_score < LEAST_MUTATION_SCORE:
-            found.append(
+            problems.append(
                 f"{self.mutation_score:.1%} of the mutants are caught; "
                 f"at least {LEAST_MUTATION_SCORE:.0%} must be"
             )
-        return (*self.faults, *found)
+        return (*self.faults, *problems)
 
     @property
     def ok(self) -> bool:

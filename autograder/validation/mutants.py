@@ -59,7 +59,7 @@ def mutants(source: str) -> list[Mutant]:
     Docstrings, annotations and messages in strings are left alone: they do not compute.
     """
     tree = ast.parse(source)
-    found: list[Mutant] = []
+    made: list[Mutant] = []
     seen: Counter[str] = Counter()
     for old, new in changes(tree):
         changed = replaced(tree, old, new)
@@ -68,8 +68,8 @@ def mutants(source: str) -> list[Mutant]:
         seen[change] += 1
         if seen[change] > 1:
             change = f"{change}  (place {seen[change]})"
-        found.append(Mutant(change, text))
-    return found
+        made.append(Mutant(change, text))
+    return made
 
 
 def changes(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.AST]]:

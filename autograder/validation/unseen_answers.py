@@ -258,6 +258,6 @@ def defined_by(answer: KnownAnswer, solved: Callable[[], Namespace]) -> Namespac
 
 def _parameters(implementation: Callable[..., Any]) -> tuple[int, frozenset[str]]:
     """Return how many parameters a function has by position, and which by name alone."""
-    found = inspect.signature(implementation).parameters.values()
-    by_name = frozenset(p.name for p in found if p.kind is p.KEYWORD_ONLY)
-    return len(found) - len(by_name), by_name
+    parameters = inspect.signature(implementation).parameters.values()
+    by_name = frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+    return len(parameters) - len(by_name), by_name

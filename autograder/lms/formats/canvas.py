@@ -88,20 +88,22 @@ def _assignment_column(
         for column, heading in enumerate(roster.header)
         if column > section
     }
-    found = [
+    columns = [
         column for column in bare if {same_id(roster.header[column]), same_id(bare[column])} & known
     ]
     notes = []
-    if not found:
-        found = [column for column in bare if any(_begins_or_ends(bare[column], n) for n in wanted)]
-        notes = [f"grades go into the column {roster.header[column]!r}" for column in found]
-    if len(found) > 1:
-        several = ", ".join(roster.header[column] for column in found)
+    if not columns:
+        columns = [
+            column for column in bare if any(_begins_or_ends(bare[column], n) for n in wanted)
+        ]
+        notes = [f"grades go into the column {roster.header[column]!r}" for column in columns]
+    if len(columns) > 1:
+        several = ", ".join(roster.header[column] for column in columns)
         raise GraderError(
             f"{roster.name} has several columns for it: {several}; name one: --column"
         )
-    if found:
-        return roster.header[found[0]], found[0], notes
+    if columns:
+        return roster.header[columns[0]], columns[0], notes
     others = [name for name in roster.header[section + 1 :] if re.search(r"\(\d+\)$", name)]
     note = f"{roster.name} has no column {wanted[0]!r}: Canvas will create a new assignment"
     return wanted[0], None, [f"{note}; it has: {', '.join(others)}" if others else note]

@@ -13,20 +13,23 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SUMS = HERE / "SHA256SUMS"
 
-# What is needed of each package: {npm package: {path inside it: path here}}
+# What is needed of each package: {npm package: {path inside it: path here}}. A path through an
+# archive ends inside it: of MathJax the book needs sixty files, which nobody reads.
 PACKAGES = {
     "mathjax@3.2.2": {
         "LICENSE": "mathjax/LICENSE",
         # tex-chtml.js is smaller but lacks MathML, and a screen reader would be told nothing.
-        "es5/tex-mml-chtml.js": "mathjax/tex-mml-chtml.js",
-        "es5/ui/safe.js": "mathjax/ui/safe.js",  # formgrader shows formulas that students write
-        "es5/input/tex/extensions": "mathjax/input/tex/extensions",
-        "es5/output/chtml/fonts/woff-v2": "mathjax/output/chtml/fonts/woff-v2",
+        "es5/tex-mml-chtml.js": "mathjax/mathjax.zip/tex-mml-chtml.js",
+        # formgrader shows formulas that students write
+        "es5/ui/safe.js": "mathjax/mathjax.zip/ui/safe.js",
+        "es5/input/tex/extensions": "mathjax/mathjax.zip/input/tex/extensions",
+        "es5/output/chtml/fonts/woff-v2": "mathjax/mathjax.zip/output/chtml/fonts/woff-v2",
     },
     "reveal.js@5.2.1": {
         "LICENSE": "reveal/LICENSE",
@@ -60,6 +63,16 @@ def sums() -> str:
     )
 
 
+def pack(folder: Path) -> None:
+    """Put an archive of its files in a folder's place: the same bytes whenever it is made."""
+    unpacked = folder.rename(folder.with_suffix(".folder"))
+    with zipfile.ZipFile(folder, "w", zipfile.ZIP_STORED) as archive:  # git compresses it anyway
+        for path in sorted(path for path in unpacked.rglob("*") if path.is_file()):
+            member = zipfile.ZipInfo(path.relative_to(unpacked).as_posix())  # of 1 January 1980
+            archive.writestr(member, path.read_bytes())
+    shutil.rmtree(unpacked)
+
+
 def fetch() -> None:
     """Download each package and copy the listed parts."""
     for package, files in PACKAGES.items():
@@ -73,14 +86,16 @@ def fetch() -> None:
             ).stdout.strip()
             with tarfile.open(Path(scratch) / archive) as tar:
                 tar.extractall(scratch, filter="data")
+            laid_out = Path(scratch) / "laid_out"
             for source, target in files.items():
-                origin, destination = Path(scratch) / "package" / source, HERE / target
-                if origin.is_dir():
-                    shutil.rmtree(destination, ignore_errors=True)
-                    shutil.copytree(origin, destination)
-                else:
-                    destination.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(origin, destination)
+                origin, destination = Path(scratch) / "package" / source, laid_out / target
+                destination.parent.mkdir(parents=True, exist_ok=True)
+                (shutil.copytree if origin.is_dir() else shutil.copyfile)(origin, destination)
+            for folder in sorted(laid_out.rglob("*.zip")):
+                pack(folder)
+            for folder in laid_out.iterdir():
+                shutil.rmtree(HERE / folder.name, ignore_errors=True)
+                shutil.copytree(folder, HERE / folder.name)
     SUMS.write_text(sums())
 
 

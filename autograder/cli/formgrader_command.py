@@ -18,7 +18,8 @@ _CONFIG = (
 )
 _ROOT = Path(__file__).parents[2]
 _MATHJAX = _ROOT / "autograder" / "reports" / "templates" / "formgrade_mathjax.html.j2"
-_STATIC = _ROOT / "third_party"  # not there where only the wheel is: formulas are shown as written
+# Not there where only the wheel is: formulas are shown as written.
+_MATHJAX_FILES = _ROOT / "third_party" / "mathjax" / "mathjax.zip"
 
 
 @click.command(
@@ -58,11 +59,13 @@ def formgrader(folder: Path | None, out: Path, database: str, port: int, browser
         templates = Path(place, "nbconvert", "templates", "formgrade")
         templates.mkdir(parents=True)
         shutil.copyfile(_MATHJAX, templates / "mathjax.html.j2")
+        if _MATHJAX_FILES.exists():
+            shutil.unpack_archive(_MATHJAX_FILES, Path(place, "static", "mathjax"))
         command = [sys.executable, "-m", "jupyter_server", f"--ServerApp.root_dir={out}"]
         # On what was graded: the page of assignments offers to generate, release and collect them.
         command += ["--ServerApp.default_url=/formgrader/gradebook", f"--ServerApp.port={port}"]
         command += [f"--ServerApp.open_browser={browser}", "--ServerApp.answer_yes=True"]
-        command.append(f"--ServerApp.extra_static_paths={_STATIC}")
+        command.append(f"--ServerApp.extra_static_paths={place}/static")
         if os.geteuid() == 0:  # Jupyter refuses root; in a container there is often nobody else
             command.append("--allow-root")
         paths = [place, *filter(None, [os.environ.get("JUPYTER_PATH")])]

@@ -207,7 +207,7 @@ def put_on_a_site(tmp_path: Path, deck: str) -> Path:
     static = tmp_path / "site" / "_static"
     shutil.copytree(ROOT / "book" / "_assets", static)
     shutil.copytree(slides.ROOT / "third_party" / "reveal", static / "reveal")
-    shutil.copytree(slides.ROOT / "third_party" / "mathjax", static / "mathjax")
+    shutil.unpack_archive(ROOT / "third_party" / "mathjax" / "mathjax.zip", static / "mathjax")
     (static / "pygments.css").write_text("html[data-theme] .highlight { background: #2b2b2b; }")
     page = tmp_path / "site" / "slides" / "toys.html"
     page.parent.mkdir()

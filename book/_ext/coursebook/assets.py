@@ -37,7 +37,8 @@ def copy_assets(app: Sphinx) -> None:
         return
     static = Path(app.outdir) / "_static"
     shutil.copytree(ASSETS, static, dirs_exist_ok=True)
-    shutil.copytree(MATHJAX, static / "mathjax", dirs_exist_ok=True)
+    shutil.unpack_archive(MATHJAX / "mathjax.zip", static / "mathjax")
+    shutil.copyfile(MATHJAX / "LICENSE", static / "mathjax" / "LICENSE")
     shutil.copytree(REVEAL, static / "reveal", dirs_exist_ok=True)
 
 

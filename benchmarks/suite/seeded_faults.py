@@ -29,7 +29,7 @@ import torch
 
 from benchmarks.records import add_record_option, provenance, write_record
 from benchmarks.suite.faults import Fault, draw_faults
-from benchmarks.suite.trial import ROOT, Outcome, Trial, trial
+from benchmarks.suite.trial import PRELOADED, ROOT, Outcome, Trial, trial
 
 EVERYDAY = "not gpu and not browser and not exhaustive"
 EXHAUSTIVE = "exhaustive and not gpu and not browser"
@@ -150,7 +150,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
 
     first, last = options.only or (1, options.faults)
-    with trial(ROOT, options.commit) as copy, options.log.open("a", encoding="utf-8") as log:
+    with (
+        trial(ROOT, options.commit, PRELOADED) as copy,
+        options.log.open("a", encoding="utf-8") as log,
+    ):
         faults = dict(enumerate(draw_faults(copy.folder, options.faults, options.seed), 1))
         done = _read(options.log, faults)
         near, trials = NearTests(copy.folder), Trials(copy, options.seconds)

@@ -26,7 +26,7 @@ PRELOADED = ("torch", "numpy", "IPython.core.interactiveshell", "nbformat", "sql
 MAKE_LOOKS_AT = ("requirements.txt", "constraints.txt", "pyproject.toml")
 _MOUNTED = (
     'mount --bind "$1/.venv" "$2/.venv" && mount --rbind "$2" "$1" && cd "$1" '
-    '&& exec "$1/.venv/bin/python" -m benchmarks.suite.trial "$3"'
+    '&& exec "$1/.venv/bin/python" "$3/serve.py" "$3" $4'
 )
 
 
@@ -103,8 +103,13 @@ class Trial:
 
 
 @contextlib.contextmanager
-def trial(root: Path = ROOT, commit: str = "HEAD") -> Iterator[Trial]:
+def trial(
+    root: Path = ROOT, commit: str = "HEAD", preloaded: Sequence[str] = PRELOADED
+) -> Iterator[Trial]:
     """Clone a tree at a commit and start a process that runs tests in the clone.
+
+    Args:
+        preloaded: modules that are imported once, for all runs.
 
     Raises:
         subprocess.CalledProcessError: if git does not know the commit, and has said so.
@@ -112,6 +117,7 @@ def trial(root: Path = ROOT, commit: str = "HEAD") -> Iterator[Trial]:
     """
     with tempfile.TemporaryDirectory(prefix="trial-") as scratch:
         copy = Path(scratch) / "copy"
+        shutil.copyfile(__file__, Path(scratch) / "serve.py")  # the commit may have another
         commit = _git(root, "rev-parse", "--verify", f"{commit}^{{commit}}")
         _git(root, "clone", "--quiet", "--shared", "--no-checkout", str(root), str(copy))
         _git(copy, "checkout", "--quiet", "--detach", commit)
@@ -121,7 +127,17 @@ def trial(root: Path = ROOT, commit: str = "HEAD") -> Iterator[Trial]:
                 shutil.copystat(root / name, copy / name)
         alone = ["unshare", "--mount", *(["--map-root-user"] if os.geteuid() else [])]
         server = subprocess.Popen(
-            [*alone, "sh", "-c", _MOUNTED, "sh", str(root), str(copy), scratch],
+            [
+                *alone,
+                "sh",
+                "-c",
+                _MOUNTED,
+                "sh",
+                str(root),
+                str(copy),
+                scratch,
+                " ".join(preloaded),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -142,9 +158,9 @@ def _git(folder: Path, *arguments: str) -> str:
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
-def _serve(scratch: Path) -> None:
+def _serve(scratch: Path, preloaded: Sequence[str]) -> None:
     """Answer each line of standard input, what to run, with a line, how it ended."""
-    for name in PRELOADED:
+    for name in preloaded:
         importlib.import_module(name)
     print("ready", flush=True)
     for line in sys.stdin:
@@ -224,4 +240,4 @@ def _run_pytest(
 
 
 if __name__ == "__main__":
-    _serve(Path(sys.argv[1]))
+    _serve(Path(sys.argv[1]), sys.argv[2:])

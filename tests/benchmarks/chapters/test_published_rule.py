@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.chapters import published_rule
 from benchmarks.chapters.published_rule import Request, judged
+from course_pkg.results import benchmark
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,19 @@ def test_all_arms_ask_the_same_and_none_of_it_is_judged():
     ]
     assert len(drawn) == 24 * 48 and not set(drawn) & set(test)
     assert all(len(set(drawn[n : n + 8])) == 1 for n in range(0, len(drawn), 8))
+
+
+def test_the_record_is_of_these_settings_and_a_good_reply_meets_every_demand():
+    record = benchmark("published_rule")
+    assert record["weights_sha256"] == published_rule.PUBLISHED["smollm2-135m"].sha256
+    assert (record["rates"], record["n_drawn"]) == (published_rule.RATES, 24 * 48)
+    ends = record["ends"]
+    assert {"before", "imitation", "DPO"} <= ends.keys() <= {"before", *published_rule.ARMS}
+    assert ends["before"]["kl_nats"] == 0
+    for end in ends.values():
+        demands = [end[name] for name in published_rule.DEMANDS]
+        assert sum(demands[:3]) - 2 <= demands[3] <= min(demands[:3])
+        assert len(end["shown"]) == published_rule.N_SHOWN
 
 
 @pytest.mark.exhaustive

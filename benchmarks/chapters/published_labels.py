@@ -583,7 +583,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in PROMPTS:
         largest_class(recording, name)
     for name in ("trec", "sick", "wic", "rte"):
-        lora(recording, Published(name), 100, 0, name=name)
+        if not recording.of(f"{name}: LoRA"):
+            lora(recording, Published(name), 100, 0, name=name)
     for seed in SEEDS[1:3]:
         lora(recording, model, 20, seed, is_pretrained=False)
     for seed in SEEDS[3:]:
@@ -592,6 +593,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     lora(recording, model, 500, 0)
     minilm(recording, 6920, SEEDS[:1])
     lora(recording, model, 6920, 0)
+    for seed in SEEDS[1:]:
+        lora(recording, model, 500, seed)
 
 
 if __name__ == "__main__":

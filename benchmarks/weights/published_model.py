@@ -5,6 +5,7 @@
 Needs `make published`. Greedy, in float32: there is one answer, and none is chosen. And why eight
 bits with one scale for all activations cost it so much: how large the largest input of each block's
 last layer is, beside the others of a Wikipedia article (Sun et al. 2024, "massive activations").
+And bits a byte of the running table's Wikipedia articles: two minutes of one core.
 """
 
 import argparse
@@ -17,6 +18,8 @@ import torch
 
 from benchmarks.records import add_record_option, provenance, write_record
 from course_pkg.decoding.generation import generate
+from course_pkg.evaluation.likelihood import count_bytes, evaluate
+from course_pkg.models.transformer import count_parameters
 from course_pkg.text.corpora import load_corpus
 from course_pkg.weights.model_folders import TrainedModel
 from course_pkg.weights.pretrained import load_pretrained
@@ -25,6 +28,7 @@ from course_pkg.weights.published import load_published
 PROMPT = "One day, the king"
 N_TOKENS = 40
 N_READ = 512
+CONTEXT = 1024
 CAPITALS = (
     "France Paris, England London, Germany Berlin, Italy Rome, Spain Madrid, Russia Moscow, "
     "Japan Tokyo, Egypt Cairo, Canada Ottawa, Kenya Nairobi, Poland Warsaw, Norway Oslo"
@@ -76,6 +80,28 @@ def largest_inputs(model: Any, ids: Sequence[int]) -> list[dict[str, float]]:
     return found
 
 
+def row_of(loaded: TrainedModel, texts: Sequence[str]) -> dict[str, float | int | None]:
+    """Return what a model's row of the running table says of some texts, each read by itself."""
+    model: Any = loaded.model
+    tokenizer, context = loaded.tokenizer, min(CONTEXT, model.context_length)
+    documents = [tokenizer.encode(text) for text in texts]
+    found = evaluate(
+        model,
+        documents,
+        count_bytes(texts),
+        eos_id=tokenizer.eos_id,
+        batch_size=1,  # 49,152 scores a token are much
+        context_length=context,
+        stride=context,  # windows that do not overlap: the first tokens of each see little
+    )
+    return {
+        "test_perplexity": found.perplexity,
+        "bits_per_byte": found.bits_per_byte,
+        "n_tokens": found.n_tokens,
+        "n_parameters": count_parameters(model),
+    }
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print what both write and, on request, record it."""
     parser = argparse.ArgumentParser(
@@ -98,6 +124,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     article = real.tokenizer.encode(load_corpus("wikipedia").valid[0])[:N_READ]
     details["largest_inputs"] = largest_inputs(real.model, article)
+    details["context"] = CONTEXT
+    details["wikipedia"] = row_of(real, load_corpus("wikipedia").test)
+    print(details["wikipedia"])
     for name, text in details["texts"].items():
         print(f"{name}: {PROMPT}{text}\n{details['guesses'][name]}\n")
     if options.record is not None:

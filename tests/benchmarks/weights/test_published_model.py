@@ -1,14 +1,17 @@
 """What the chapter shows as recorded is what the published model says."""
 
+import math
 from importlib.util import find_spec
 
 import pytest
 import torch
 
 from benchmarks.weights import published_model
+from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.results import benchmark
 from course_pkg.text.corpora import load_corpus
+from course_pkg.weights.pretrained import load_pretrained
 from course_pkg.weights.published import load_published
 
 
@@ -47,6 +50,19 @@ def test_the_largest_input_is_found_where_it_was_made_and_no_hook_stays():
     assert found[0]["times_rms"] > 1
     assert not contract._forward_pre_hooks
     assert torch.equal(model(torch.tensor([ids]))[0], before)
+
+
+def test_a_row_is_what_the_package_says_of_each_text_by_itself():
+    small = load_pretrained("gpt-small")
+    texts = ["The king was old.", "A city on a river"]
+    found = published_model.row_of(small, texts)
+    ids = [small.tokenizer.encode(text) for text in texts]
+    nats = [evaluate(small.model, [one], eos_id=small.tokenizer.eos_id) for one in ids]
+    total = sum(one.nats_per_token * one.n_tokens for one in nats)
+    assert found["n_tokens"] == sum(len(one) + 1 for one in ids)
+    n_bytes = sum(map(len, texts))
+    assert found["bits_per_byte"] == pytest.approx(total / math.log(2) / n_bytes, rel=1e-4)
+    assert found["n_parameters"] == 5_322_240
 
 
 def test_the_record_asks_what_the_benchmark_asks():

@@ -183,9 +183,14 @@ class Sandbox:
         assert self._bait is not None
         self._bait.was_opened()  # by nobody who is here now
         started = time.monotonic()
-        clock = self._cpu_seconds if counts_cpu else float
         progress = SubmissionRun(
-            cells, requests, self.limits, started, clock, open_partner=self._open_partner
+            cells,
+            requests,
+            self.limits,
+            started,
+            self._cpu_seconds,
+            open_partner=self._open_partner,
+            counts_cpu=counts_cpu,
         )
         for _ in range(_MOST_ATTEMPTS):
             try:

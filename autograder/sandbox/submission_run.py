@@ -27,6 +27,13 @@ _GRACE_SECONDS = 2.0
 # What may be kept of a submission's answers until they are judged, by what they take at most.
 _MOST_ANSWERS = 1 << 30
 _LATE = "the time limit of the whole submission was exceeded"
+# What the clock ends has slept, or the machine has let it wait. The share of the time that it
+# computed tells: to sleep takes none, and what an item computes beforehand is less than this.
+_COMPUTING = 0.02
+_BUSY = (
+    "the clock ended something that was computing: if the machine that graded was busy, it should "
+    "be graded again (autograder grade --again) when there is less to do"
+)
 _FAILURE_KINDS = (
     "missing", "exception", "unusable", "timeout", "waiting", "memory", "crash", "refused",
     "imported",
@@ -38,6 +45,7 @@ class SubmissionRun:
 
     Args:
         cpu_clock: what the processes of the sandbox have used, in seconds.
+        counts_cpu: find out what the probes use of it, too.
         open_partner: starts a process in another sandbox, for an implementation that student code
             may call and never meets; None where it may meet it, since the code is the caller's own.
     """
@@ -50,6 +58,7 @@ class SubmissionRun:
         start: float,
         cpu_clock: Callable[[], float] = float,
         open_partner: OpenSession | None = None,
+        counts_cpu: bool = False,
     ) -> None:
         self.cells = cells
         self.requests = requests
@@ -57,8 +66,10 @@ class SubmissionRun:
         self.deadline = start + limits.submission_seconds * limits.wall_factor
         self.cpu_seconds = 0.0  # of the sessions that have ended, as far as they tell
         self._cpu_clock = cpu_clock
+        self._counts_cpu = counts_cpu
         self._partners = Partners(open_partner, self._within, DiedError) if open_partner else None
         self._probe_cpu_seconds = 0.0
+        self._began = self._now()
         self._kept_memory = 0
         self._is_spent = False
         self._has_asked = False
@@ -96,6 +107,15 @@ class SubmissionRun:
         if reason not in self.problems:
             self.problems.append(reason)
 
+    def _now(self) -> tuple[float, float]:
+        return time.monotonic(), self._cpu_clock()
+
+    def _note_a_busy_machine(self, began: tuple[float, float]) -> None:
+        """Note it if what the clock has ended was computing: that costs no points unseen."""
+        elapsed, computed = (now - then for now, then in zip(self._now(), began, strict=True))
+        if computed > _COMPUTING * elapsed and _BUSY not in self.problems:
+            self.problems.append(_BUSY)
+
     def _look_at(self, death: DiedError) -> None:
         """Note what follows for the whole submission from how a session ended.
 
@@ -112,6 +132,8 @@ class SubmissionRun:
         lost = Failure("crash", "the processes of this submission ended too often")
         for index in range(len(self.cells)):
             self.results.setdefault(index, CellResult(index, "", "this cell was not run"))
+        if time.monotonic() > self.deadline:
+            self._note_a_busy_machine(self._began)
         reason = late if self.is_late else lost
         for index in range(len(self.requests)):
             if index not in self.observations:
@@ -132,9 +154,11 @@ class SubmissionRun:
     # -------------------------------------------------------------- cells
     def _run_cells(self, session: RunningNotebook) -> bool:
         """Run the cells; False if one of them ended the process."""
+        began = self._now()
         for index, source in enumerate(self.cells):
             if index in self._fatal_cells:
                 continue
+            started = time.monotonic()
             try:
                 deadline = self._within(self.limits.cell_seconds)
                 session.send({"cell": source}, deadline)
@@ -153,6 +177,8 @@ class SubmissionRun:
             # one before; what the first one printed stands.
             self.results.setdefault(index, CellResult(index, session.take_output(), error))
             session.take_output()
+            if time.monotonic() - started >= self.limits.cell_seconds * self.limits.wall_factor:
+                self._note_a_busy_machine(began)
         return True
 
     # -------------------------------------------------------------- probes
@@ -167,7 +193,7 @@ class SubmissionRun:
             if self._is_foretold(group):
                 continue
             # Student code may compute while it takes the questions, so the sending counts, too.
-            used = self._cpu_clock()
+            began = self._now()
             self._has_asked = True
             try:
                 session.send(batch, self._within(0))
@@ -176,7 +202,13 @@ class SubmissionRun:
                 self._look_at(death)
                 return
             finally:
-                self._probe_cpu_seconds += max(0.0, self._cpu_clock() - used)
+                if self._counts_cpu:
+                    self._probe_cpu_seconds += max(0.0, self._cpu_clock() - began[1])
+            seen = [
+                self.observations[index].value for index, _ in group if index in self.observations
+            ]
+            if any(type(value) is Failure and value.kind == "waiting" for value in seen):
+                self._note_a_busy_machine(began)
 
     def _sent(self, request: ProbeRequest) -> bytes:
         return _encoded(request, self._partners is not None)

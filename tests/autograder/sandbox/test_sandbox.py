@@ -243,7 +243,7 @@ def test_time_limit_while_a_large_value_is_sent_is_not_taken_for_tampering(sandb
     # So long a wait that the clock's limit, thirty times 0.02 seconds, may end it anywhere.
     requests = [request(item=str(case), seconds=0.02, x=0.50 + 0.02 * case) for case in range(6)]
     run = sandbox.run(cells, requests)
-    assert not run.tampered and run.problems == ()
+    assert not run.tampered and not any("tampered" in problem for problem in run.problems)
 
 
 def test_library_that_is_not_held_ready_can_be_imported():

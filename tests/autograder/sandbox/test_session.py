@@ -3,6 +3,7 @@
 import os
 import socket
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from autograder.inside import framing, wire
 from autograder.inside.messages import MOST_CHARACTERS, Failure, ProbeRequest
 from autograder.inside.process_limits import Limits
+from autograder.sandbox import submission_run
 from autograder.sandbox.session import DiedError, Session
 from autograder.sandbox.submission_run import SubmissionRun
 
@@ -141,3 +143,30 @@ def test_known_answers_take_nothing_and_others_what_they_say():
         assert session.answers_memory == 0
         assert session.receive(deadline)[0] == "value"
         assert session.answers_memory > 8000
+
+
+@pytest.mark.parametrize(("share", "n_notes"), [(0.1, 1), (0.003, 0)], ids=["computes", "sleeps"])
+@pytest.mark.parametrize("seconds", [13, 150, 301], ids=["call", "cell", "submission"])
+def test_clock_that_ends_what_computes_is_noted_and_not_where_it_sleeps(
+    monkeypatch, share, n_notes, seconds
+):
+    """A machine that gives student code a tenth of a core: nothing may be lost without a word."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(submission_run, "time", SimpleNamespace(monotonic=lambda: clock.now))
+
+    class Starved(FakeSession):
+        def receive(self, deadline):
+            clock.now += seconds
+            return super().receive(deadline)
+
+    cpu_clock = lambda: share * clock.now  # noqa: E731
+    progress = SubmissionRun(["f = 1"], HIDDEN[:1], Limits(), 0.0, cpu_clock)
+    at = ("a", "p", 0) if seconds == 13 else None
+    progress.advance(Starved(("died", ["waiting", "x"]), at, []))
+    assert sum("grade --again" in each for each in progress.close(0.0).problems) == n_notes
+
+
+def test_time_that_is_not_up_is_no_reason_for_a_note():
+    progress = SubmissionRun(["f = 1"], HIDDEN, Limits(), time.monotonic(), time.monotonic)
+    progress.advance(FakeSession(("died", ["timeout", "x"]), ("a", "p", 0), []))
+    assert progress.close(0.0).problems == ()

@@ -62,7 +62,7 @@ def mutants(source: str) -> list[Mutant]:
     made: list[Mutant] = []
     seen: Counter[str] = Counter()
     for old, new in changes(tree):
-        changed = replaced(tree, old, new)
+        changed = _replaced(tree, old, new)
         text = ast.unparse(ast.fix_missing_locations(changed))
         change = _describe(tree, changed)
         seen[change] += 1
@@ -87,7 +87,7 @@ def changes(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.AST]]:
             yield statement, ast.Pass()
 
 
-def replaced(tree: ast.Module, old: ast.AST, new: ast.AST) -> ast.Module:
+def _replaced(tree: ast.Module, old: ast.AST, new: ast.AST) -> ast.Module:
     """Copy the tree with one node exchanged."""
     # deepcopy's memo decides what stands for `old` in the copy.
     return copy.deepcopy(tree, {id(old): copy.deepcopy(new)})
@@ -137,7 +137,7 @@ def _replacements(node: ast.AST) -> Iterator[ast.AST]:
         yield from _other_slices(node)
     elif isinstance(node, ast.Call):
         yield from _swapped_arguments(node)
-    elif isinstance(node, ast.Return) and node.value is not None:
+    elif isinstance(node, ast.Return) and not _is_none(node.value):
         yield ast.Return(value=ast.Constant(value=None))
     if isinstance(node, ast.If | ast.While | ast.IfExp) and not isinstance(node.test, ast.Compare):
         yield _with(node, test=_negated(node.test))
@@ -181,6 +181,10 @@ def _swapped_arguments(node: ast.Call) -> Iterator[ast.AST]:
         args[place], args[place + 1] = args[place + 1], args[place]
         if ast.dump(args[place]) != ast.dump(args[place + 1]):
             yield _with(node, args=args)
+
+
+def _is_none(value: ast.expr | None) -> bool:
+    return value is None or (isinstance(value, ast.Constant) and value.value is None)
 
 
 def _negated(test: ast.expr) -> ast.expr:

@@ -14,10 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.validation.mutants import changes, replaced
+from autograder.validation.mutants import changes
 
 FOLDERS = ("course_pkg", "autograder", "assignments", "book/_ext")
-_BLOCKS = (ast.If, ast.For, ast.While)  # to leave one out is no fault of one line
 # Nothing in them computes, or (f-strings, before Python 3.12) their places are not known.
 _MESSAGES = (ast.Raise, ast.JoinedStr)
 
@@ -59,7 +58,8 @@ def draw_faults(root: Path, n_faults: int, seed: int) -> list[Fault]:
     """Draw faults on different lines, each line of code that may change being equally likely.
 
     Of the changes to a line one is drawn, each equally likely, too. A line all of whose changes
-    would alter more of the program than that one place gives way to the next.
+    would alter more of the program than that one place gives way to the next. So the first faults
+    are the same however many are asked for.
 
     Raises:
         ValueError: if there are fewer such lines.
@@ -89,8 +89,8 @@ def _changes_by_line(text: str) -> dict[int, list[tuple[ast.AST, ast.AST]]]:
     lines = defaultdict(list)
     for whole in changes(tree):
         old, new = _narrowed(*whole)
-        is_block_dropped = isinstance(old, _BLOCKS) and isinstance(new, ast.Pass)
-        if hasattr(old, "lineno") and id(old) not in silent and not is_block_dropped:
+        is_on_a_line = hasattr(old, "lineno") and old.lineno == old.end_lineno
+        if is_on_a_line and id(old) not in silent:
             lines[old.lineno].append((old, new))
     return lines
 
@@ -131,13 +131,21 @@ def _fault(path: str, text: str, old: ast.AST, new: ast.AST) -> Fault | None:
 
 
 def _is_only_change(text: str, changed: str, old: ast.AST, new: ast.AST) -> bool:
-    tree = ast.parse(text)
-    # The same node in a tree of its own, known by its place, its kind and its content.
-    (same,) = [node for node in ast.walk(tree) if _is_same(node, old)][:1]
+    meant = _Exchange(old, new).visit(ast.parse(text))
     try:
-        return ast.dump(ast.parse(changed)) == ast.dump(replaced(tree, same, new))
+        return ast.dump(ast.parse(changed)) == ast.dump(meant)
     except SyntaxError:
         return False
+
+
+class _Exchange(ast.NodeTransformer):
+    """Puts another node in the place of one, which it knows by where it stands in the text."""
+
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
+        self._old, self._new = old, new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self._new if _is_same(node, self._old) else self.generic_visit(node)
 
 
 def _is_same(node: ast.AST, other: ast.AST) -> bool:

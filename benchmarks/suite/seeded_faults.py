@@ -20,7 +20,7 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -154,8 +154,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         trial(ROOT, options.commit, PRELOADED) as copy,
         options.log.open("a", encoding="utf-8") as log,
     ):
-        faults = dict(enumerate(draw_faults(copy.folder, options.faults, options.seed), 1))
-        done = _read(options.log, faults)
+        done = _read(options.log)
+        drawn = draw_faults(copy.folder, max([last, *done]), options.seed)
+        faults = dict(enumerate(drawn, 1))
+        for number, entry in done.items():
+            if (entry["path"], entry["after"]) != (faults[number].path, faults[number].after):
+                raise ValueError(f"{options.log} has tried other faults; remove it to begin anew")
         near, trials = NearTests(copy.folder), Trials(copy, options.seconds)
         for number in range(first, last + 1):
             if number in done:
@@ -182,20 +186,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write_record(options.record, {**where, **summary(tried), "tried": tried})
 
 
-def _read(log: Path, faults: Mapping[int, Fault]) -> dict[int, dict[str, Any]]:
-    """What earlier runs have tried, by the fault's number.
-
-    Raises:
-        ValueError: if they tried other faults.
-    """
-    done = {}
-    for line in log.read_text(encoding="utf-8").splitlines() if log.exists() else ():
-        entry = json.loads(line)
-        fault = faults.get(entry["number"])
-        if fault is None or (entry["path"], entry["after"]) != (fault.path, fault.after):
-            raise ValueError(f"{log} has tried other faults; remove it to begin anew")
-        done[entry["number"]] = entry
-    return done
+def _read(log: Path) -> dict[int, dict[str, Any]]:
+    """What earlier runs have tried, by the fault's number."""
+    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+    return {entry["number"]: entry for entry in map(json.loads, lines)}
 
 
 if __name__ == "__main__":

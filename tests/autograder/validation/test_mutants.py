@@ -39,6 +39,7 @@ def test_mutants_change_one_operator(source, expected):
         'def f(a: "x < 1") -> "1":\n    """Text of 1 + 1."""\n    pass',
         "x = max(a, b)",
         "x = f(a, a)",
+        "def f():\n    return None",
         'x = "text"',
     ],
 )

@@ -127,6 +127,12 @@ def _late(one: dict[str, Any]) -> bool:
     return one["exhaustive"] is not None and one["exhaustive"]["end"] in CAUGHT
 
 
+def _fate(one: dict[str, Any]) -> str:
+    """How the tests ended that a fault was given, each suite's on its own."""
+    ends = [one["everyday"], *filter(None, [one["exhaustive"]])]
+    return "; ".join(f"{end['end']} {end['test']}".strip() for end in ends)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print each fault's fate and, on request, record them all."""
     parser = argparse.ArgumentParser(
@@ -183,7 +189,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.record:
         command = shlex.join(["python", "-m", "benchmarks.suite.seeded_faults", *sys.argv[1:]])
         where = {"commit": copy.commit, **provenance(command, torch.device("cpu"))}
-        write_record(options.record, {**where, **summary(tried), "tried": tried})
+        # Without the lines themselves: records ship with the package, and some are of solutions.
+        fates = {f"{one['path']}:{one['line']}": _fate(one) for one in tried}
+        write_record(options.record, {**where, **summary(tried), "fates": fates})
 
 
 def _read(log: Path) -> dict[int, dict[str, Any]]:

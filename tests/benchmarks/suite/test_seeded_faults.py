@@ -117,11 +117,13 @@ def test_what_the_tests_find_is_told_from_what_they_do_not(toy, tmp_path, monkey
     seeded_faults.main(command)
     assert log.read_text(encoding="utf-8").startswith(first)
 
-    ends = {}
-    for one in (kept := json.loads(record.read_text(encoding="utf-8")))["tried"]:
-        ends.setdefault(one["before"], []).append((one["everyday"]["end"], one["everyday"]["test"]))
-    assert ends["return n + 7"] == [("passed", "")]
-    assert ends["return n < LIMIT"] == [("failed", "tests/test_limits.py::test_limit")]
+    kept = json.loads(record.read_text(encoding="utf-8"))
+    of_line = {int(place.rpartition(":")[2]): fate for place, fate in kept["fates"].items()}
+    lines = SOURCE.splitlines()
+    assert of_line[lines.index("    return n + 7") + 1] == "passed; passed"
+    failed = "failed tests/test_limits.py::test_limit"
+    assert of_line[lines.index("    return n < LIMIT") + 1] == failed
+    assert "n + 7" in first + log.read_text(encoding="utf-8") and "n + 7" not in record.read_text()
     assert kept["faults"] == len(first.splitlines()) + 4 == 6
     assert kept["caught_every_day"] + kept["caught_by_neither"] == 6
     assert (toy / "course_pkg/limits.py").read_text(encoding="utf-8") == SOURCE

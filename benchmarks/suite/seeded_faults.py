@@ -63,7 +63,12 @@ class NearTests:
         """
         if path.startswith("assignments/ps"):
             name = path.split("/")[1]
-            return [f"assignments/{name}", "tests/assignments/test_sets.py", "-k", name]
+            return [
+                f"assignments/{name}/test_{name}.py",
+                "tests/assignments/test_sets.py",
+                "-k",
+                name,
+            ]
         text = (self._root / path).read_text(encoding="utf-8")
         names = {*_defined(ast.parse(text)), Path(path).stem}
         scores = {

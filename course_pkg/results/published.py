@@ -1,6 +1,6 @@
 """Tables that papers published, as data, and ours beside them.
 
-Each file of the folder `published` is one table with a source for each row. What was measured here
+`published.json` holds them, with a source for each row. What was measured here
 on less text with smaller models may stand below, if it says how it was measured.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-_FOLDER = Path(__file__).parent / "published"
+_FILE = Path(__file__).with_name("published.json")
 
 
 @dataclass(frozen=True)
@@ -55,22 +55,21 @@ def published_table(
         >>> published_table("glue").values["BERT-base"]["SST-2"]
         93.5
     """
-    path = _FOLDER / f"{name}.json"
-    if not path.is_file():
-        there = ", ".join(sorted(file.stem for file in _FOLDER.glob("*.json")))
-        raise ValueError(f"name is {name!r}; the published tables are {there}")
+    tables = json.loads(_FILE.read_text(encoding="utf-8"))
+    if name not in tables:
+        raise ValueError(f"name is {name!r}; the published tables are {', '.join(tables)}")
     if bool(ours) != bool(protocol):
         raise ValueError(
             f"ours has {len(ours or {})} models and protocol is {protocol!r}; figures of our own "
             "need a protocol, which says on what and how they were measured"
         )
-    found = json.loads(path.read_text(encoding="utf-8"))
-    columns: list[str] = found["columns"]
+    table = tables[name]
+    columns: list[str] = table["columns"]
     values = {
         row["model"]: {c: v for c, v in zip(columns, row["values"], strict=True) if v is not None}
-        for row in found["rows"]
+        for row in table["rows"]
     }
-    sources = {row["model"]: row["source"] for row in found["rows"]}
+    sources = {row["model"]: row["source"] for row in table["rows"]}
     for model, figures in (ours or {}).items():
         if model in values:
             raise ValueError(f"ours has {model!r}, which the table has; give it a name of its own")
@@ -83,5 +82,5 @@ def published_table(
         for model, figures in values.items()
     )
     header = ("model", *columns, "source")
-    remarks = tuple(found["remarks"])
-    return PublishedTable(found["title"], found["unit"], header, rows, values, remarks)
+    remarks = tuple(table["remarks"])
+    return PublishedTable(table["title"], table["unit"], header, rows, values, remarks)

@@ -52,14 +52,14 @@ MISTAKES = mistakes(
     mistake(
         "Order 1 is not tried.",
         replace={"(1, 2, 3)": "(2, 3)"},
-        hint="You never ask at order 1, where nothing is seen. The contract allows it, and a slice "
-        "may go wrong just there.",
+        hint="An implementation that is wrong only at order 1, where nothing is seen, passes your "
+        "test. The contract allows that order, and a slice may go wrong just there: try it.",
     ),
     mistake(
         "There is no wall in any text.",
         replace={"product((0, 1, 2)": "product((1, 2, 3)"},
-        hint="None of your texts holds a wall. Half of the contract is about it: put one at the "
-        "beginning, in the middle, at the end, and two.",
+        hint="Implementations that treat walls wrongly pass your test. Half of the contract is "
+        "about walls: try one at the beginning, in the middle, at the end, and two.",
     ),
     mistake(
         "A list is as good as a tuple.",
@@ -68,8 +68,8 @@ MISTAKES = mistakes(
                 "list(implementation(*call)) == list(context_of(*call))"
             )
         },
-        hint="Your test makes a list of what it is given, and so does not see whether it is a "
-        "tuple. The contract asks for one, as a dictionary does.",
+        hint="An implementation that returns a list passes your test. The contract asks for a "
+        "tuple, as a dictionary does: `==` tells the two apart unless you convert them.",
     ),
     mistake(
         "Only the length of the history is looked at.",
@@ -78,20 +78,21 @@ MISTAKES = mistakes(
                 "len(implementation(*call)) == len(context_of(*call))"
             )
         },
-        hint="Your test looks at how many tokens are seen, and not at which. A history of the "
-        "right length may hold others, or the same in another order.",
+        hint="The right number of tokens passes your test, in reverse order, from the wrong end, "
+        "or in a list. Compare the whole result with the right one.",
     ),
     mistake(
         "Texts are shorter than the history.",
         replace={"(1, 2, 3)": "(5, 6)"},
-        hint="Your texts are so short that all of them is seen at every order that you try. Try "
-        "texts that are longer than the history.",
+        hint="Who returns a token too many, everything, or the first tokens instead of the last, "
+        "passes your test. That shows only where a text is longer than its history: try such "
+        "texts.",
     ),
     mistake(
         "What is right is refused.",
         replace={"== context": "!= context", "all(impl": "any(impl", "return False": "return True"},
-        hint="Your test says True of what is wrong. It should say True where the implementation "
-        "agrees with the right answer in every call.",
+        hint="Your test says True of what is wrong, and False of what is right. True is for an "
+        "implementation that agrees with the right answer in every call.",
     ),
 )
 

@@ -54,20 +54,21 @@ MISTAKES = mistakes(
     mistake(
         "Both ids of every pair differ.",
         replace={"pairs = (1, 1), (1, 2)": "pairs = (2, 1), (1, 2)"},
-        hint="The ids of your pairs always differ. Where both are the same id, a run of three has "
-        "room for one merge, and many go wrong just there: try such a pair, too.",
+        hint="Who merges from right to left, or uses an id for two merges, passes your test. Both "
+        "show where the two ids of the pair are the same and three of them stand in a row: try "
+        "that.",
     ),
     mistake(
         "Both ids of every pair are the same.",
         replace={"pairs = (1, 1), (1, 2)": "pairs = (1, 1), (2, 2)"},
-        hint="Both ids of your pairs are always the same. Whoever merges a pair turned round as "
-        "well is right for those: try pairs of two different ids.",
+        hint="Who merges the pair turned round as well passes your test. That shows only where its "
+        "two ids differ: try lists in which they stand in both orders.",
     ),
     mistake(
         "The lists are too short.",
         replace={"range(5)": "range(3)"},
-        hint="Your lists are short: two ids have room for one pair, and say nothing of what comes "
-        "after a merge, or of a second one. Try all lists of three and four.",
+        hint="Five implementations that are right in lists of two ids pass your test. They go "
+        "wrong at what comes after a merge, or at a second one: try all lists of three and four.",
     ),
     mistake(
         "The order of the result is not looked at.",
@@ -76,20 +77,20 @@ MISTAKES = mistakes(
                 "sorted(implementation(*call)) == sorted(merge_pair(*call))"
             )
         },
-        hint="Your test does not see in which order the ids of the result stand. Who merges from "
-        "the right has the same ids, at other places: compare the lists.",
+        hint="Who merges from right to left passes your test. Its result has the right ids at "
+        "other places: try a run of three, and compare the whole lists.",
     ),
     mistake(
         "The merged id is always a new one.",
         replace={"(9, 1)": "(9, 8)"},
-        hint="The id that stands for the pair never occurs in your lists or pairs. The contract "
-        "lets it, and whoever merges again what has been merged is wrong only then.",
+        hint="Who merges again what has just been merged passes your test. That shows only where "
+        "the merged id is one of the pair's own, and the contract lets it be: try that.",
     ),
     mistake(
         "One call that agrees is enough.",
         replace={"all(impl": "any(impl"},
-        hint="Your test accepts what is right in one call. An implementation is wrong if it is "
-        "wrong anywhere: every call must agree.",
+        hint="Your test accepts all implementations, the wrong ones as well. One is wrong if it is "
+        "wrong anywhere: each of your calls must give the right list.",
     ),
 )
 

@@ -60,46 +60,46 @@ MISTAKES = mistakes(
     mistake(
         "Only small scores are tried.",
         replace={"logits * 1000": "logits * 2"},
-        hint="All scores that you try are small. The contract says that they may be large and far "
-        "apart, and there naive exponentials and logarithms break.",
+        hint="Implementations that break on large scores, or on scores that are far apart, pass "
+        "your test. The contract allows both: try scores in the thousands, in each row others.",
     ),
     mistake(
         "What is to be ignored is always negative.",
         replace={"ids, 1)": "ids, -100)"},
-        hint="Your ignore_index is always negative. It may be an id as well: whoever ignores all "
-        "negative targets instead passes your test.",
+        hint="Who ignores all negative targets, whatever ignore_index is, passes your test. The "
+        "contract lets it be one of the ids as well: try that.",
     ),
     mistake(
         "Something always counts.",
         replace={", (logits, none, -100)": ""},
-        hint="In all your calls some row counts. The contract says what the loss is if none does: "
-        "try that.",
+        hint="Who divides 0 by 0 where no row counts passes your test. The contract says what the "
+        "loss is then: try it, and remember that nan equals nothing.",
     ),
     mistake(
         "Nothing is ever ignored.",
         replace={
             "(logits, some, -100), (logits, ids, 1), (logits, none, -100)": "(logits, ids, -100)"
         },
-        hint="You never give a target that is to be ignored. Most that can go wrong in a mean goes "
-        "wrong there: try some, and all of them.",
+        hint="Implementations that are wrong about what is ignored pass your test. Most that can "
+        "go wrong in a mean goes wrong there: ignore some of the targets, and all of them.",
     ),
     mistake(
         "One call that agrees is enough.",
         replace={"all(torch": "any(torch"},
-        hint="Your test accepts what is right in one call. An implementation is wrong if it is "
-        "wrong anywhere: every call must agree.",
+        hint="Your test accepts nearly all implementations, the wrong ones as well. One is wrong "
+        "if it is wrong anywhere: each of your calls must give the right loss.",
     ),
     mistake(
         "A mean over one row too many is let pass.",
         replace={"cross_entropy(*c))": "cross_entropy(*c), rtol=0.3)"},
-        hint="Your test accepts a mean over one row too many. With many rows, or where nearly the "
-        "same will do, that hardly shows: try few rows, and allow for rounding alone.",
+        hint="A mean over one row too many passes your test, and so does who ignores all negative "
+        "targets. Try few rows, allow for rounding alone, and ignore one of the ids.",
     ),
     mistake(
         "The last bit must agree.",
         replace={"torch.allclose": "torch.equal"},
-        hint="You ask for the same numbers to the last bit. Right implementations add up in "
-        "another order and round otherwise: allow for a small difference.",
+        hint="Your test refuses a right implementation. Right ones may add up in another order and "
+        "round otherwise, so the last digits may differ: allow for a small difference.",
     ),
 )
 

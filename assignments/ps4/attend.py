@@ -341,8 +341,9 @@ def too_much_memory(query, key, value, mask=None):
 
 
 @mistake(
-    hint="You fill with minus infinity, so a row that may look nowhere becomes 0 / 0. Such rows "
-    "are zeros: give them finite scores, and set their weights to 0 afterwards."
+    hint="A row that may look nowhere is nan in your result: 0 / 0, as where all its scores are "
+    "minus infinity. Such rows are zeros: give them finite scores, and set their weights to 0 "
+    "afterwards."
 )
 def nan_rows(query, key, value, mask=None):
     """A row that may look nowhere is nan."""
@@ -353,8 +354,9 @@ def nan_rows(query, key, value, mask=None):
 
 
 @mistake(
-    hint="You add minus infinity and replace nan by 0 after the softmax. The result looks right, "
-    "but going backward the nan is still there, and one step of training ruins all weights."
+    hint="Your result is right, but in a row that may look nowhere the gradient is nan, as where "
+    "nan was replaced by 0 after the softmax: going backward it is still there, and ruins all "
+    "weights."
 )
 def nan_in_the_gradient(query, key, value, mask=None):
     """A row that may look nowhere has zeros, but nan in its gradient."""

@@ -65,8 +65,8 @@ MISTAKES = mistakes(
                 "implementation(*case).shape == attend(*case).shape"
             )
         },
-        hint="Your test accepts almost everything. A wrong scale or a mask that is not used "
-        "leave the shape as it is: compare the numbers.",
+        hint="Your test accepts almost everything. A wrong scale or a mask that is not used leave "
+        "the shape as it is: compare the numbers.",
     ),
     mistake(
         "No mask is tried.",
@@ -81,52 +81,52 @@ MISTAKES = mistakes(
                 "(query, key, value, mask), (query * 1000, key, value, mask)"
             )
         },
-        hint="Your test always gives a mask. The contract lets it be left out, and an "
-        "implementation may break just there.",
+        hint="An implementation that breaks where no mask is given passes your test. The contract "
+        "lets the mask be left out: call it in that way, too.",
     ),
     mistake(
         "Every query may look somewhere.",
         replace={"mask[0, ..., 1, :] = False": "mask[0, ..., 1, :] = True"},
-        hint="In the masks that you try, every query may look somewhere. The contract says what "
-        "becomes of one that may look nowhere: try that.",
+        hint="Who gives a query that may look nowhere the mean of all values, or nan, passes your "
+        "test. The contract says what it gets: try a mask with such a row.",
     ),
     mistake(
         "All texts have the same mask.",
         replace={
             "mask[0, ..., 1, :] = False": "mask[:] = mask[0].clone()\nmask[..., 1, :] = False"
         },
-        hint="All texts that you try have the same mask. An implementation that takes the first "
-        "one's for all of them passes: give each text its own.",
+        hint="Who takes the first text's mask for all of them passes your test. That shows only "
+        "where texts have different masks: give each its own.",
     ),
     mistake(
         "Only small scores are tried.",
         replace={", (query * 1000, key, value)": ""},
-        hint="All scores that you try are small. Exponentials of large ones overflow unless the "
-        "largest score is subtracted first: try queries that are a thousand times as large.",
+        hint="An implementation whose exponentials overflow passes your test. The largest score is "
+        "not subtracted there: try queries that are a thousand times as large.",
     ),
     mistake(
         "Values are as wide as keys.",
         replace={"(6, 2)": "(6, 5)"},
-        hint="Your values are as wide as your keys. Then nobody sees from which of the two "
-        "widths an implementation takes its scale: give each axis a size of its own.",
+        hint="Who takes the scale from the width of the values passes your test. That shows only "
+        "where values and keys are not equally wide: give each axis a size of its own.",
     ),
     mistake(
         "Only tensors of three axes are tried.",
         replace={"torch.randn(2, 3, *size": "torch.randn(2, *size", "rand(2, 1, 4": "rand(2, 4"},
-        hint="Your tensors have three axes. With heads there are four, and who counts axes from "
-        "the left is wrong only then.",
+        hint="Who counts axes from the left passes your test. That shows only where there are more "
+        "or fewer of them, as with heads: try tensors of two, three and four axes.",
     ),
     mistake(
         "The last bit must agree.",
         replace={"torch.allclose": "torch.equal"},
-        hint="You ask for the same numbers to the last bit. Right implementations add up in "
-        "another order and round otherwise: allow for a small difference.",
+        hint="Your test refuses right implementations. They may add up in another order and round "
+        "otherwise, so the last digits may differ: allow for a small difference.",
     ),
     mistake(
         "One case that agrees is enough.",
         replace={"all(torch": "any(torch"},
-        hint="Your test accepts what is right in one case. An implementation is wrong if it is "
-        "wrong anywhere: every case must agree.",
+        hint="Your test accepts implementations that are right in some cases and wrong in others, "
+        "as with a mask. One is wrong if it is wrong anywhere: every case must agree.",
     ),
 )
 

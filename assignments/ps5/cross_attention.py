@@ -351,8 +351,8 @@ def library_attention(x, memory, memory_mask, weights, n_heads):
 
 
 @mistake(
-    hint="Your result is right, but you go from one position of x to the next in a loop. One "
-    "product gives the scores of all positions with all of the memory."
+    hint="Your result is right, but it is made piece by piece, in a loop. One product gives the "
+    "scores of all positions with all of the memory, in every head and text."
 )
 def position_by_position(x, memory, memory_mask, weights, n_heads):
     """A loop goes over the positions of x."""
@@ -473,8 +473,8 @@ MISTAKES = mistakes(
             "torch.finfo(scores.dtype).min": "-torch.inf",
             ".masked_fill(hidden, 0.0)": "",
         },
-        hint="Where nothing of the memory is real, all scores are minus infinity and the softmax "
-        "is 0 / 0. The contract asks for zeros there, in the gradient, too.",
+        hint="Where nothing of the memory is real, your result is nan: a softmax of nothing but "
+        "minus infinity is 0 / 0. The contract asks for zeros there, in the gradient, too.",
     ),
     mistake(
         "A memory without anything real is averaged.",

@@ -208,8 +208,8 @@ def right_answer(x, weights):
 
 
 @mistake(
-    hint="Your result is right, but you go from position to position in a loop. A matrix product "
-    "takes all vectors of a tensor at once: `x @ weight.T`."
+    hint="Your result is right, but it is made piece by piece, in a loop. A matrix product takes "
+    "all vectors of a tensor at once: `x @ weight.T`."
 )
 def position_by_position(x, weights):
     """A loop goes from position to position."""
@@ -322,8 +322,8 @@ MISTAKES = mistakes(
     mistake(
         "silu is written with an exponential that overflows in its gradient.",
         replace={"hidden * torch.sigmoid(hidden)": "hidden / (1 + torch.exp(-hidden))"},
-        hint="The values are right. But for units far below 0 your exponential is infinite, and "
-        "its gradient nan. `torch.sigmoid` takes care of that.",
+        hint="The values are right. But for units far below 0 the gradient is nan, as it is where "
+        "an exponential becomes infinite. `torch.sigmoid` takes care of that.",
     ),
     mistake(
         "silu is written with exponentials that overflow.",

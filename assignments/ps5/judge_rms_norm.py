@@ -60,26 +60,26 @@ MISTAKES = mistakes(
     mistake(
         "Eps is too small to be seen.",
         replace={"weight.double(), 0.5": "weight.double(), 1e-9"},
-        hint="Your eps is so small that nobody sees what becomes of it. Choose one of the size of "
-        "the numbers: it may be any that is above 0.",
+        hint="Who leaves eps out, or puts it in another place, passes your test. That shows only "
+        "where eps is of the size of the squares: it may be any number above 0.",
     ),
     mistake(
         "All weights are 1.",
         replace={"torch.randn(4, generator": "torch.ones(4) + 0 * torch.randn(4, generator"},
-        hint="Your weights are ones, as in a new layer. Then nobody sees whether they are used: "
-        "take some that differ.",
+        hint="Who leaves the weight out passes your test. That shows only where weights are not "
+        "all 1, as they are in a new layer: take some that differ.",
     ),
     mistake(
         "There is one vector.",
         replace={"torch.randn(3, 4": "torch.randn(1, 4"},
-        hint="You try one vector. Whoever averages over all of them is right for that: try "
-        "several, of different lengths.",
+        hint="Who averages the squares over all vectors at once passes your test. That shows only "
+        "where there are several, of different lengths: try those.",
     ),
     mistake(
         "No float16 is tried.",
         replace={", (x.half() * 300, weight.half(), 0.5)": ""},
-        hint="You never try float16. The contract speaks of it for two reasons: squares that it "
-        "does not hold, and what is returned.",
+        hint="Implementations that are wrong in float16 alone pass your test: in one the squares "
+        "overflow, the other returns float32. The contract speaks of both: try large numbers.",
     ),
     mistake(
         "The dtype is not looked at.",
@@ -88,14 +88,14 @@ MISTAKES = mistakes(
                 "not torch.allclose(found.double(), right.double(), rtol=0.01)"
             )
         },
-        hint="Your test does not look at the dtype of the result. It is that of x, also where "
-        "something was computed in another.",
+        hint="Who returns float32 for float16 passes your test. The result has the dtype of x, "
+        "also where something was computed in another: compare the dtypes.",
     ),
     mistake(
         "The last bit must agree.",
         replace={"torch.allclose(found, right, rtol=0.01)": "torch.equal(found, right)"},
-        hint="You ask for the same numbers to the last bit. Right implementations compute in "
-        "another order and round otherwise: allow for a small difference.",
+        hint="Your test refuses every right implementation. They compute in another order and "
+        "round otherwise, and in half precision two digits are asked for: allow for a difference.",
     ),
 )
 

@@ -238,8 +238,8 @@ def library_norm(x, weight, bias, eps):
 
 
 @mistake(
-    hint="Your result is right, but you go from vector to vector in a loop. Means over the last "
-    "axis (`dim=-1, keepdim=True`) are taken for all vectors at once."
+    hint="Your result is right, but it is made piece by piece, in a loop. Means over the last axis "
+    "(`dim=-1, keepdim=True`) are taken for all vectors at once."
 )
 def vector_by_vector(x, weight, bias, eps):
     """A loop goes from vector to vector."""

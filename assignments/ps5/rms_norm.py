@@ -218,7 +218,7 @@ def library_norm(x, weight, eps):
 
 
 @mistake(
-    hint="Your result is right, but you go from vector to vector in a loop. A mean over the last "
+    hint="Your result is right, but it is made piece by piece, in a loop. A mean over the last "
     "axis (`dim=-1, keepdim=True`) is taken for all vectors at once."
 )
 def vector_by_vector(x, weight, eps):

@@ -239,8 +239,8 @@ def right_answer(x, positions, base):
 
 
 @mistake(
-    hint="Your result is right, but you turn one position after the other in a loop. The table of "
-    "angles has one row for each position: multiply all of x by it at once."
+    hint="Your result is right, but it is made piece by piece, in a loop. The table of angles has "
+    "one row for each position: multiply all of x by it at once."
 )
 def position_by_position(x, positions, base):
     """The positions are turned in a loop."""

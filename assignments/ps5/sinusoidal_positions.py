@@ -121,8 +121,8 @@ def right_answer(positions, d_model):
 
 
 @mistake(
-    hint="Your rows are right, but you make them one after the other, in a loop over the "
-    "positions. Let a column of positions meet a row of frequencies: broadcasting does the rest."
+    hint="Your rows are right, but they are made piece by piece, in a loop. Let a column of "
+    "positions meet a row of frequencies: broadcasting does the rest."
 )
 def position_by_position(positions, d_model):
     """The rows are made in a loop over the positions."""

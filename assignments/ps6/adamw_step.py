@@ -273,7 +273,7 @@ def library_optimizer(weight, gradient, mean, mean_square, step, lr, betas, eps,
 
 
 @mistake(
-    hint="Your numbers are right, but you go from weight to weight in a loop. A model has "
+    hint="Your numbers are right, but they are made piece by piece, in a loop. A model has "
     "millions of weights: each operation takes all entries of a tensor at once."
 )
 def weight_by_weight(weight, gradient, mean, mean_square, step, lr, betas, eps, decay):
@@ -342,8 +342,8 @@ MISTAKES = mistakes(
             "mean / (1 - beta_1**step)": "mean / first",
             "(mean_square / (1 - beta_2**step))": "(mean_square / second)",
         },
-        hint="You compute the corrections as tensors of the weights' dtype. In float32, 1 minus a "
-        "number near 1 has few digits left: compute them from Python's own floats.",
+        hint="Your corrections lose their digits where a beta is near 1: in float32, 1 minus such "
+        "a number has few left. Compute them from Python's own floats.",
     ),
     mistake(
         "The decay is added to the gradient, as in Adam with an L2 penalty.",

@@ -274,8 +274,8 @@ def mean_of_means(logits, ids, lengths):
 
 
 @mistake(
-    hint="You compute the loss of all positions and multiply it by a mask. Where a logit is nan, 0 "
-    "times nan is nan again: leave those positions out before you compute."
+    hint="Where logits that do not count are nan, your loss is nan. To multiply by 0 does not "
+    "help, as 0 times nan is nan again: leave those positions out before you compute."
 )
 def multiplied_by_a_mask(logits, ids, lengths):
     """What does not count is multiplied by 0."""
@@ -302,8 +302,8 @@ def hidden_after_the_softmax(logits, ids, lengths):
 
 
 @mistake(
-    hint="Your loss is right, but you go from text to text in a loop. A mask of shape (B, T - 1) "
-    "picks the predictions of all texts at once."
+    hint="Your loss is right, but it is added up piece by piece, in a loop. A mask of shape (B, T "
+    "- 1) picks the predictions of all texts at once."
 )
 def text_by_text(logits, ids, lengths):
     """A loop goes from text to text."""

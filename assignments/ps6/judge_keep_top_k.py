@@ -56,39 +56,40 @@ MISTAKES = mistakes(
     mistake(
         "No two logits are equal.",
         replace={".mul(2).round()": ""},
-        hint="Your logits all differ. The contract says what becomes of equal ones, and that is "
-        "where most go wrong: round them, or write some by hand.",
+        hint="Who keeps exactly k of equal logits, or counts equal ones once, passes your test. "
+        "The contract says what becomes of them: round your logits, or write some by hand.",
     ),
     mistake(
         "There is one row.",
         replace={"randn(4, 6,": "randn(1, 6,"},
-        hint="Your logits are one row. Whoever uses one limit for all rows is right for that: try "
-        "several rows, of different sizes.",
+        hint="One limit for all rows passes your test, and so do two mistakes about equal logits. "
+        "Try several rows, of different sizes, and equal logits in them.",
     ),
     mistake(
         "No k is above V.",
         replace={", 6, 8)": ", 6)"},
-        hint="You never ask for more than a row has. The contract allows it, and then all stay.",
+        hint="Who refuses a k above V passes your test. The contract allows it, and then all stay: "
+        "ask for more than a row has.",
     ),
     mistake(
         "It is not looked at what stands where something is cut off.",
         replace={
             "torch.equal(a, b)": "torch.equal(a > -9, b > -9)",
         },
-        hint="Your test asks which logits stand, and not what stands in the place of the others. "
-        "A large negative number is not minus infinity: compare the numbers.",
+        hint="A large negative number in the place of minus infinity passes your test. Compare "
+        "what stands where something is cut off, and not only what is left.",
     ),
     mistake(
         "The dtype of the result is not looked at.",
         replace={" and a.dtype == b.dtype": ""},
-        hint="Your test does not see in which dtype the result comes. It is that of the logits; "
-        "`torch.equal` and `allclose` compare numbers, and say nothing of it.",
+        hint="A result that is always float32 passes your test. It has the dtype of the logits; "
+        "`torch.equal` and `allclose` compare numbers, and may say nothing of it.",
     ),
     mistake(
         "One call that agrees is enough.",
         replace={"all(torch": "any(torch"},
-        hint="Your test accepts what is right in one call. An implementation is wrong if it is "
-        "wrong anywhere: every call must agree.",
+        hint="Your test accepts most wrong implementations, each of which is right in some call. "
+        "One is wrong if it is wrong anywhere: every call must agree.",
     ),
 )
 

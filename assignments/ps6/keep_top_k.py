@@ -215,8 +215,8 @@ def equals_count_once(logits, k):
 
 
 @mistake(
-    hint="Your rows are right, but you go from row to row in a loop. `topk` works along the last "
-    "axis of any tensor, for all rows at once."
+    hint="Your rows are right, but they are made piece by piece, in a loop. `topk` works along the "
+    "last axis of any tensor, for all rows at once."
 )
 def row_by_row(logits, k):
     """A loop goes from row to row."""
@@ -297,8 +297,8 @@ MISTAKES = mistakes(
     mistake(
         "A k above V is refused.",
         replace={"min(k, logits.shape[-1])": "k"},
-        hint="For a k above V your answer breaks: `topk` refuses it. Then all logits stay, so take "
-        "the smaller of both.",
+        hint="For a k above V your answer breaks, as `topk` does by itself. Then all logits stay, "
+        "so take the smaller of both.",
     ),
     mistake(
         "A k of V cuts one off.",
@@ -349,7 +349,7 @@ MISTAKES = mistakes(
             "logits.masked_fill(~is_kept, -math.inf)": ("logits.masked_fill_(~is_kept, -math.inf)")
         },
         hint="Your result is right, but you have cut the caller's own logits. Methods with an "
-        "underscore at their end change the tensor itself.",
+        "underscore at their end, and assignments to places, change the tensor itself.",
     ),
     mistake(
         "Where nothing is cut off, the caller's own tensor is returned.",

@@ -247,7 +247,7 @@ def by_own_probability(probs, p):
 
 
 @mistake(
-    hint="Your rows are right, but you go from row to row in a loop. `sort`, `cumsum` and "
+    hint="Your rows are right, but they are made piece by piece, in a loop. `sort`, `cumsum` and "
     "`scatter` work along the last axis of any tensor, for all rows at once."
 )
 def row_by_row(probs, p):

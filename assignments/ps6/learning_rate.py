@@ -4,7 +4,7 @@ import math
 
 import torch  # noqa: F401  (read by a replacement)
 
-from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
+from autograder.authoring.checks import Case, Check, Inputs, Part, mistake, mistakes
 from autograder.authoring.compare import agree
 from course_pkg.training.schedules import cosine_schedule
 
@@ -66,6 +66,8 @@ def draw_extremes(rng: Generator) -> list[Case]:
         _case(rng, 2, 9, list(range(12)), 0.0, ", final rate 0"),
         _case(rng, 2, 9, list(range(12)), 1.0, ", final rate the peak"),
         _case(rng, 100_000, 10_000_000, [0, 99_999, 5_000_000, 9_999_999], 0.1, ": a long run"),
+        # No memory has room for a tensor of so many rates.
+        _case(rng, 100_000, 10**15, [0, 99_999, 10**15 // 2, 10**15 - 1], 0.1, ": a longer run"),
         Case("small rates", {"steps": list(range(12)), "rest": [6e-5, 6e-6, 2, 10]}),
         still,
     ]
@@ -82,6 +84,32 @@ def draw_some(rng: Generator) -> list[Case]:
 def rates(implementation, inputs):
     """Return the rate of each step."""
     return [float(implementation(step, *inputs["rest"])) for step in inputs["steps"]]
+
+
+def rates_at_once(implementation, inputs):
+    """Return the rate of each step, or "through the run" where one takes thousands of lines."""
+    import sys
+
+    n_lines = 0
+
+    def count(frame, event, argument):
+        nonlocal n_lines
+        n_lines += 1
+        if n_lines > 5000:
+            raise TimeoutError
+        return count
+
+    found, before = [], sys.gettrace()
+    for step in inputs["steps"]:
+        n_lines = 0
+        sys.settrace(count)
+        try:
+            found.append(float(implementation(step, *inputs["rest"])))
+        except TimeoutError:
+            return "through the run"
+        finally:
+            sys.settrace(before)
+    return found
 
 
 def form(implementation, inputs):
@@ -105,6 +133,14 @@ def learning_rate(step: int, peak: float, final: float, n_warmup: int, n_steps: 
 # -- parts -----------------------------------------------------------------------------------------
 
 _same = agree(rtol=1e-9, atol=1e-15)
+
+
+def _same_at_once(observed: object, expected: object, inputs: Inputs) -> str | None:
+    if type(observed) is str and observed == "through the run":
+        return "for one rate it goes through thousands of updates of the run"
+    return _same(observed, expected, inputs)
+
+
 PARTS = (
     Part(
         "warm-up",
@@ -142,8 +178,8 @@ PARTS = (
         "extremes",
         "The shortest run, a long one, and final rates of 0 and of the peak will do.",
         draw_extremes,
-        rates,
-        judge=_same,
+        rates_at_once,
+        judge=_same_at_once,
         weight=1,
     ),
     Part(
@@ -289,8 +325,14 @@ MISTAKES = mistakes(
                 "height = float(1 + torch.cos(math.pi * torch.tensor(x, dtype=torch.float32))) / 2"
             )
         },
-        hint="You go through a float32 tensor, which has 7 digits. Python's own floats have 16: "
-        "`math.cos` is enough for one number.",
+        hint="Your rates are right to 7 digits, which is what float32 has. Python's own floats "
+        "have 16: `math.cos` is enough for one number.",
+    ),
+    mistake(
+        "All updates of the run are gone through.",
+        replace={"if step < n_warmup:": "for _ in range(n_steps):\n    pass\nif step < n_warmup:"},
+        hint="Your rates are right, but for one of them you go through all updates of the run, and "
+        "a long run has many millions. Compute the one that is asked for.",
     ),
     mistake(
         "The result is a tensor.",

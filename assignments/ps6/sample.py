@@ -233,8 +233,8 @@ def first_where_none(probs, uniforms):
 
 
 @mistake(
-    hint="Your ids are right, but you go from row to row in a loop. A matrix of sums and a column "
-    "of numbers are compared at once: `uniforms.unsqueeze(-1)`."
+    hint="Your ids are right, but they are drawn piece by piece, in a loop. A matrix of sums and a "
+    "column of numbers are compared at once: `uniforms.unsqueeze(-1)`."
 )
 def row_by_row(probs, uniforms):
     """A loop goes from row to row."""
@@ -350,8 +350,8 @@ MISTAKES = mistakes(
                 "last = (ids * (probs > 0)).amax(dim=-1)"
             ): "last = (ids * (probs.diff(dim=-1, prepend=probs[:, :1] * 0) > 0)).amax(dim=-1)",
         },
-        hint="You turn the caller's probabilities into sums: `cumsum_` changes the tensor itself. "
-        "`cumsum` makes a new one.",
+        hint="Your ids are right, but the caller's probabilities have become sums. Write these "
+        "into a tensor of your own: `cumsum` makes a new one, `cumsum_` does not.",
     ),
     row_by_row,
 )

@@ -62,6 +62,7 @@ def test_heart_of_an_item_is_worth_nearly_half_of_it(item):
     [
         ("adamw_step", "Eps is a constant of the answer's own.", {"eps"}),
         ("adamw_step", "Torch's own optimizer makes the step.", {"what is not allowed"}),
+        ("learning_rate", "All updates of the run are gone through.", {"extremes"}),
         ("learning_rate", "The result is a tensor.", {"form"}),
         ("window_batch", "The product is computed in float32.", {"borders"}),
         ("causal_loss", "The logarithm is taken of the probability.", {"extremes"}),

@@ -182,7 +182,7 @@ def right_answer(ids, length, uniforms):
 
 
 @mistake(
-    hint="Your windows are right, but you cut them one by one in a loop. A matrix of places, "
+    hint="Your windows are right, but they are cut piece by piece, in a loop. A matrix of places, "
     "beginnings plus `torch.arange(length)`, indexes the stream once for all rows."
 )
 def window_by_window(ids, length, uniforms):

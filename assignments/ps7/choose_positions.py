@@ -164,7 +164,7 @@ def right_answer(ids, draws, rate, special_ids):
 
 
 @mistake(
-    hint="Your result is right, but you go through the positions one by one. A comparison of whole "
+    hint="Your result is right, but it is made piece by piece, in a loop. A comparison of whole "
     "tensors gives True or False for every position at once."
 )
 def position_by_position(ids, draws, rate, special_ids):
@@ -264,8 +264,8 @@ MISTAKES = mistakes(
     mistake(
         "The draws at special tokens are overwritten.",
         replace={"is_low = draws < rate": "is_low = draws.masked_fill_(is_special, 2.0) < rate"},
-        hint="Your result is right, but the caller's draws have changed: an operation whose name "
-        "ends with an underscore writes into its tensor. Use one that makes a new tensor.",
+        hint="Your result is right, but the caller's draws have changed: something is written into "
+        "them where special tokens stand. Make a new tensor.",
     ),
     fixed_number,
     position_by_position,

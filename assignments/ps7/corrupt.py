@@ -131,7 +131,7 @@ def right_answer(ids, chosen, dice, random_ids, mask_id):
 
 
 @mistake(
-    hint="Your results are right, but you go through the positions one by one. `torch.where` "
+    hint="Your results are right, but they are made piece by piece, in a loop. `torch.where` "
     "decides for all positions at once, from a mask of True and False."
 )
 def position_by_position(ids, chosen, dice, random_ids, mask_id):

@@ -230,7 +230,7 @@ def right_answer(ids, segments, weights):
 
 
 @mistake(
-    hint="Your result is right, but you go through the positions in a loop. An index with a whole "
+    hint="Your result is right, but it is made piece by piece, in a loop. An index with a whole "
     "tensor of ids looks up all vectors at once."
 )
 def position_by_position(ids, segments, weights):

@@ -258,8 +258,8 @@ MISTAKES = mistakes(
                 "second = second if isinstance(second, list) else list(second)"
             ),
         },
-        hint="Your rows are right, but you shorten the caller's own lists. `pop` changes the "
-        "list that it is called on, so make copies first.",
+        hint="Your rows are right, but you shorten the caller's own lists. `pop` and `del` change "
+        "the list itself, so make copies first.",
     ),
     mistake(
         "The segments fit the texts before they were cut.",

@@ -53,14 +53,14 @@ MISTAKES = mistakes(
     mistake(
         "Nothing has to be cut.",
         replace={"(3, 5, 6)": "(9, 10)"},
-        hint="In all your calls the row has room for both texts. Most of what can go wrong goes "
-        "wrong where something must be cut: make longest smaller.",
+        hint="Eight implementations that go wrong where something must be cut pass your test. Most "
+        "of what can go wrong goes wrong there: make longest smaller than the whole row.",
     ),
     mistake(
         "The segments are not looked at.",
         replace={"(*call) == join_pair(*call)": "(*call)[0] == join_pair(*call)[0]"},
-        hint="Your test looks at the ids and not at the segments. Both are returned, and each may "
-        "be wrong while the other is right.",
+        hint="Implementations whose segments are wrong pass your test. Ids and segments are both "
+        "returned, and each may be wrong while the other is right: compare both.",
     ),
     mistake(
         "The segments are counted, and not looked at.",
@@ -70,20 +70,20 @@ MISTAKES = mistakes(
                 " and len(implementation(*call)[1]) == len(join_pair(*call)[1])"
             )
         },
-        hint="Your test asks how many segments there are, and not which. They may change at the "
-        "wrong place: compare them.",
+        hint="Implementations that return the right number of segments, but wrong ones, pass your "
+        "test. They may change at the wrong place: compare them.",
     ),
     mistake(
         "No text holds the id of [SEP].",
         replace={"[2, 8]": "[6, 8]"},
-        hint="None of your texts holds the id of [SEP]. The contract lets them, and whoever looks "
-        "for the end of the first text by this id is wrong only then.",
+        hint="Who takes the first id of [SEP] for the end of the first text passes your test. The "
+        "contract lets a text hold this id, and that shows only there: try it.",
     ),
     mistake(
         "All tokens are alike.",
         replace={"[2, 8], [7, 8, 9]": "[2, 2], [7, 7, 7]"},
-        hint="All tokens of your texts are the same. Then nobody sees which of them was cut: let "
-        "each token differ from each other.",
+        hint="Who cuts off a text's first tokens instead of its last passes your test. That shows "
+        "only where the tokens of a text differ: let each be another one.",
     ),
     mistake(
         "Only the lengths of both lists are looked at.",
@@ -92,14 +92,14 @@ MISTAKES = mistakes(
                 "[*map(len, implementation(*call))] == [*map(len, join_pair(*call))]"
             )
         },
-        hint="Your test looks at how many ids and segments there are. A row of the right length "
-        "may hold the wrong tokens: compare what stands in it.",
+        hint="Rows and segments of the right length pass your test, whatever stands in them. The "
+        "tokens may be the wrong ones: compare both lists with the right ones.",
     ),
     mistake(
         "What is right is refused.",
         replace={"== join": "!= join", "all(impl": "any(impl", "return False": "return True"},
-        hint="Your test says True of what is wrong. It should say True where the implementation "
-        "agrees with the right answer in every call.",
+        hint="Your test says True of what is wrong, and False of what is right. True is for an "
+        "implementation that agrees with the right answer in every call.",
     ),
 )
 

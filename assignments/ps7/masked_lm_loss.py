@@ -290,8 +290,8 @@ def right_answer(vectors, targets, table, bias):
 
 
 @mistake(
-    hint="Your loss is right, but you go through the chosen positions in a loop. Indexed with the "
-    "mask, all of their vectors stand one below the other: one product scores them all."
+    hint="Your loss is right, but it is added up piece by piece, in a loop. Indexed with the mask, "
+    "all chosen vectors stand one below the other: one product scores them all."
 )
 def position_by_position(vectors, targets, table, bias):
     """The positions are scored in a loop."""
@@ -319,8 +319,8 @@ def scores_everywhere(vectors, targets, table, bias):
 
 
 @mistake(
-    hint="You compute the loss everywhere and multiply it by 0 where nothing is chosen. But 0 "
-    "times nan is nan, and all those scores are computed for nothing: choose first."
+    hint="What stands at other positions comes into your loss: where it is nan, so is the loss. To "
+    "multiply by 0 does not help, as 0 times nan is nan: choose the positions first."
 )
 def multiplied_by_mask(vectors, targets, table, bias):
     """The losses of other positions are multiplied by 0."""

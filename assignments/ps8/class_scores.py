@@ -215,8 +215,8 @@ def right_answer(vectors, lengths, pooling, weight, bias):
 
 
 @mistake(
-    hint="Your scores are right, but you pool row by row in a loop. Indexed with the rows' numbers "
-    "and their lengths, or with a mask, all rows are pooled at once."
+    hint="Your scores are right, but they are made piece by piece, in a loop. Indexed with the "
+    "rows' numbers and their lengths, or with a mask, all rows are pooled at once."
 )
 def row_by_row(vectors, lengths, pooling, weight, bias):
     """The texts are pooled in a loop."""
@@ -288,8 +288,9 @@ MISTAKES = mistakes(
         replace={
             "vectors.masked_fill(~is_text[:, :, None], 0)": "vectors * is_text[:, :, None]",
         },
-        hint="You multiply padding by 0. But 0 times nan is nan, and so is 0 times inf: replace "
-        "what stands there instead, with `masked_fill` or `torch.where`.",
+        hint="Where padding is nan or inf, your scores are nan. To multiply by 0 does not help, as "
+        "0 times nan is nan, and 0 times inf, too: replace what stands there, with `masked_fill` "
+        "or `torch.where`.",
     ),
     mistake(
         "First and last are exchanged.",

@@ -222,7 +222,7 @@ def right_answer(policy_chosen, policy_rejected, reference_chosen, reference_rej
 
 
 @mistake(
-    hint="Your results are right, but you go through the pairs in a loop. Differences and "
+    hint="Your results are right, but they are made piece by piece, in a loop. Differences and "
     "`F.logsigmoid` take the whole batch at once."
 )
 def pair_by_pair(policy_chosen, policy_rejected, reference_chosen, reference_rejected, beta):

@@ -218,8 +218,8 @@ def cut_the_row(pairs, start_id, delim_id, extract_id, pad_id, longest):
 
 
 @mistake(
-    hint="Your rows are right, but you shorten the caller's own lists. `pop` changes the list that "
-    "it is asked of, so make copies first."
+    hint="Your rows are right, but you shorten the caller's own lists. `pop` and `del` change the "
+    "list itself, so make copies first."
 )
 def shortens_the_callers(pairs, start_id, delim_id, extract_id, pad_id, longest):
     """The caller's texts are shortened."""

@@ -54,14 +54,14 @@ MISTAKES = mistakes(
     mistake(
         "No row has padding.",
         replace={"for n in range(1, 6)": "for n in [5]"},
-        hint="None of your rows has padding. Where all are of one length, nobody sees whether "
-        "padding is a target: make some shorter than the batch.",
+        hint="Who trains on padding, or on the place behind the reply, passes your test. That "
+        "shows only where a row is shorter than the batch: try such rows.",
     ),
     mistake(
         "All prompts have the same length.",
         replace={"for p in range(1, n + 1)": "for p in [1]"},
-        hint="All prompts that you try have one id. Whoever trains on prompts, or takes the first "
-        "one's length for all, passes: let their lengths differ.",
+        hint="Who trains on prompts, or on their last id, or takes the first one's length for all, "
+        "passes your test. Try prompts of several ids, of different lengths.",
     ),
     mistake(
         "Only the shape of the targets is looked at.",
@@ -70,8 +70,8 @@ MISTAKES = mistakes(
                 "implementation(ids, *pairs.T).shape == ids.shape"
             )
         },
-        hint="Your test accepts everything of the right shape. Which id stands where, and what is "
-        "ignored, is all that the task is about.",
+        hint="Your test accepts all implementations, the wrong ones as well. Which id stands "
+        "where, and what is ignored, is all that the task is about: compare the numbers.",
     ),
     mistake(
         "What is ignored is not looked at.",
@@ -81,14 +81,14 @@ MISTAKES = mistakes(
                 "return bool((implementation(ids, *pairs.T) == right)[right >= 0].all())"
             )
         },
-        hint="Your test looks at the targets of the replies only. What is *not* to be learned is "
-        "the other half: prompts and padding must be ignored.",
+        hint="Implementations that make targets of prompts and padding pass your test. What is "
+        "*not* to be learned is the other half: look at those places, too.",
     ),
     mistake(
         "What is right is refused.",
         replace={"return torch.equal": "return not torch.equal"},
-        hint="Your test says True of what is wrong. It should say True where the targets are "
-        "those that the task asks for.",
+        hint="Your test says True of what is wrong, and False of what is right. True is for an "
+        "implementation that gives the targets that the task asks for.",
     ),
 )
 

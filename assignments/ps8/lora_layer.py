@@ -249,8 +249,8 @@ def right_answer(x, weight, bias, down, up, alpha):
 
 
 @mistake(
-    hint="Your result is right, but you add up the rank's directions in a loop. Two products of "
-    "matrices, one after the other, do all of them at once."
+    hint="Your result is right, but it is made piece by piece, in a loop. Two products of "
+    "matrices, one after the other, do all of it at once."
 )
 def direction_by_direction(x, weight, bias, down, up, alpha):
     """The thin path is computed for one direction at a time."""
@@ -364,8 +364,8 @@ MISTAKES = mistakes(
     mistake(
         "The bias may not be None.",
         replace={"None if bias is None else bias.detach()": "bias.detach()"},
-        hint="You ask the bias for something although it may be None. Then the layer has none, and "
-        "nothing is added.",
+        hint="Your answer breaks where the bias is None. Then the layer has none, and nothing is "
+        "added.",
     ),
     mistake(
         "The result is always float32.",

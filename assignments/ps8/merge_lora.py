@@ -281,8 +281,8 @@ def right_answer(weight, adapters):
 
 
 @mistake(
-    hint="You add with `+=` to a matrix that may be the caller's own: `to` makes a copy only where "
-    "the dtype changes. Make a copy before you write."
+    hint="You write the sum into a matrix that may be the caller's own: `to` makes a copy only "
+    "where the dtype changes. Make a copy before you write."
 )
 def adds_in_place(weight, adapters):
     """The caller's matrix is changed where it needs no conversion."""

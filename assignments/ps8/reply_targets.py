@@ -130,8 +130,8 @@ def right_answer(ids, prompt_lengths, lengths):
 
 
 @mistake(
-    hint="Your targets are right, but you fill them row by row. Compared with a column of lengths, "
-    "a row of places gives the mask of the whole batch at once."
+    hint="Your targets are right, but they are made piece by piece, in a loop. Compared with a "
+    "column of lengths, a row of places gives the mask of the whole batch at once."
 )
 def row_by_row(ids, prompt_lengths, lengths):
     """The rows are filled in a loop."""

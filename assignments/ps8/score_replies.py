@@ -230,8 +230,8 @@ def right_answer(logits, targets):
 
 
 @mistake(
-    hint="Your results are right, but you go through the rows in a loop. With the positions that "
-    "have no target set to 0, all rows are added up at once."
+    hint="Your results are right, but they are made piece by piece, in a loop. With the positions "
+    "that have no target set to 0, all rows are added up at once."
 )
 def row_by_row(logits, targets):
     """The rows are scored in a loop."""
@@ -310,8 +310,8 @@ MISTAKES = mistakes(
             "logits.masked_fill(~has_target.unsqueeze(-1), 0)": "logits",
             "torch.where(has_target, values, 0.0)": "values * has_target",
         },
-        hint="You multiply by 0 where there is no target. But 0 times nan is nan: replace the "
-        "logits there before you use them, or choose positions first.",
+        hint="Where logits without a target are nan, your results are nan. To multiply by 0 does "
+        "not help, as 0 times nan is nan: replace the logits there before you use them.",
     ),
     mistake(
         "Other positions are left out after the softmax.",

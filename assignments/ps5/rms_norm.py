@@ -1,10 +1,12 @@
 """The task "RMSNorm"."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from autograder.authoring.checks import Case, Check, mistake, mistakes
+from autograder.authoring.checks import Case, Check, Inputs, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers.blocks import RMSNorm
 
@@ -18,6 +20,7 @@ from ..tensors import (
     differentiate,
     judge_by,
     keeps,
+    near,
     near_part,
     normal,
     tensor_case,
@@ -87,7 +90,8 @@ def draw_eps(rng: Generator) -> list[Case]:
         _case(rng, normal(rng, "float64", 3, 5, scale=1e-4), 1e-5, " near 1e-4"),
         _case(rng, normal(rng, "float32", 4, 6, scale=3e-3), 1e-5, " near 3e-3"),
         _case(rng, normal(rng, "float64", 3, 5, scale=1e-7), 1e-14, " near 1e-7"),
-        _case(rng, normal(rng, "float16", 2, 6, scale=1e-3), 1e-12, " near 1e-3"),
+        # Squares that float16 has no number for but 0.
+        _case(rng, normal(rng, "float16", 2, 6, scale=3e-5), 1e-12, " near 3e-5"),
         _case(rng, normal(rng, "float16", 2, 6, scale=0.1), 1e-3, " near 0.1"),
     ]
 
@@ -152,6 +156,14 @@ def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
 
 # -- parts -----------------------------------------------------------------------------------------
 
+_two_digits = judge_by(**HALF)
+
+
+def _near(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+    judge = _two_digits if inputs["dtype"] == "float16" else near
+    return judge(observed, expected, inputs)
+
+
 PARTS = (
     near_part(
         "values",
@@ -173,6 +185,7 @@ PARTS = (
         draw_eps,
         call,
         1,
+        _near,
     ),
     near_part(
         "hard vectors",
@@ -187,7 +200,7 @@ PARTS = (
         draw_half,
         call,
         0.5,
-        judge_by(**HALF),
+        _two_digits,
     ),
     any_layout(lambda rng: draw_new(rng)[4:6], 0.5, CONTRACT),
     near_part("gradients", FLOWS, draw_for_gradients, differentiate, 0.5),

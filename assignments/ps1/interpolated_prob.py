@@ -96,7 +96,7 @@ PARTS = (
         LOOKS_UP,
         draw_interpolated_unseen,
         estimate_and_keep,
-        says=("the call changes the counts", "the call changes its settings"),
+        says=("the call changes the counts", "the call changes the list of weights"),
     ),
 )
 

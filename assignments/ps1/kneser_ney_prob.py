@@ -92,7 +92,7 @@ PARTS = (
         LOOKS_UP,
         draw_kneser_ney_unseen,
         estimate_and_keep,
-        says=("the call changes the counts", "the call changes its settings"),
+        says=("the call changes the counts", "the call changes the list of discounts"),
     ),
 )
 

@@ -159,6 +159,19 @@ def test_hints_are_for_students_to_read(made):
         assert sum("you" in hint.lower() for hint in hints) > len(hints) / 2, check.item
 
 
+def test_hints_name_what_was_seen(made):
+    """Of a student's test, what it tells wrongly, for tests may go wrong there in many ways.
+
+    Of a loop no axis, since the calls are counted, whichever axis grows.
+    """
+    for check in made.checks.checks:
+        hints = [mistake.hint for mistake in check.mistakes]
+        told = re.compile(r"your test (accepts|refuses|says|finds)|pass(es)? your test", re.I)
+        assert not check.chance or all(map(told.search, hints)), check.item
+        loops = [hint for hint in hints if "in a loop" in hint]
+        assert all("piece by piece, in a loop" in hint for hint in loops), check.item
+
+
 @each_item
 def test_what_students_read_of_a_part_is_one_sentence(name, check):
     for part in check.parts:

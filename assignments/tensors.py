@@ -182,6 +182,31 @@ def call_twice(implementation, inputs):
     return result, same, arguments
 
 
+def look_at_sizes(implementation, inputs):
+    """Return whether no tensor is made that is as large as `too_large`; a view of one is none."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    given = {p.untyped_storage().data_ptr() for p in inputs["arguments"] if hasattr(p, "dim")}
+    sizes = [0]
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            result = function(*args, **(kwargs or {}))
+            for part in result if isinstance(result, (tuple, list)) else (result,):
+                is_tensor = isinstance(part, torch.Tensor)
+                if is_tensor and part.untyped_storage().data_ptr() not in given:
+                    sizes.append(part.numel())
+            return result
+
+    try:
+        with Watch():
+            implementation(*inputs["arguments"])
+    except Exception:
+        return True  # whether there is a result is the business of other parts
+    return max(sizes) < inputs["too_large"]
+
+
 # -- judges and parts ------------------------------------------------------------------------------
 
 # What float32 is sure of after sums of some dozens of terms in any order, and float64: a thousand
@@ -261,6 +286,34 @@ def any_layout(inputs: Draw, weight: float, contract: Contract, judge: Judge = n
     """Make the part that asks for the same in other forms: in memory, of more axes, of none."""
     draw = contract.forms(inputs)
     return near_part("layout", contract.requirement, draw, call, weight, judge)
+
+
+def sizes_part(
+    requirement: str,
+    inputs: Draw,
+    too_large: Callable[[Sequence[Any]], int],
+    says: str,
+    weight: float = 1.5,
+) -> Part:
+    """Make the part that asks for small tensors.
+
+    Args:
+        too_large: how many numbers are too many in a tensor, given the arguments.
+        says: what is wrong where one is made.
+    """
+
+    def draw(rng: Generator) -> list[Case]:
+        return [
+            Case(case.label, {**case.inputs, "too_large": too_large(case.inputs["arguments"])})
+            for case in inputs(rng)
+        ]
+
+    def judge(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+        return says if observed is False else None
+
+    return Part(
+        "sizes", requirement, draw, look_at_sizes, judge=judge, weight=weight, earns_alone=False
+    )
 
 
 def exactly(double: dict[str, float] = DOUBLE, single: dict[str, float] = SINGLE) -> Judge:

@@ -84,11 +84,16 @@ def draw_missing_gradients(rng: Generator) -> list[Case]:
 
 
 def draw_extreme_gradients(rng: Generator) -> list[Case]:
-    """Tiny and huge gradients, hundreds of tensors, and a norm that is max_norm exactly."""
+    """Tiny and huge gradients, also side by side, many, and a norm that is max_norm exactly."""
     cases = []
     for label, numbers, share in [
         ("tensors near 1e-6", [normal(rng, "float64", 3, scale=1e-6) for _ in range(2)], 0.5),
         ("tensors near 1e12", [normal(rng, "float32", 2, 3, scale=1e12) for _ in range(2)], 0.5),
+        (
+            "a tensor near 1e-6 beside one near 1e3",
+            [normal(rng, "float64", 3, scale=scale) for scale in (1e3, 1e-6)],
+            0.5,
+        ),
         ("300 tensors", [normal(rng, "float64", 2) for _ in range(300)], 0.25),
         ("a norm of 1.5e-6", [torch.tensor([9e-7, 1.2e-6], dtype=torch.float64)], 2 / 3),
         ("a norm of exactly max_norm", [torch.tensor([3.0, 0.0]), torch.tensor([[4.0]])], 1.0),

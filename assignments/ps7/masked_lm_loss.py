@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from autograder.authoring.checks import Case, Check, Inputs, Part, mistake, mistakes
+from autograder.authoring.checks import Case, Check, Inputs, mistake, mistakes
 from autograder.authoring.compare import ORDINALS
 from autograder.authoring.rules import not_allowed
 from course_pkg.models.loss import nats_per_target
@@ -22,6 +22,7 @@ from ..tensors import (
     near,
     near_part,
     normal,
+    sizes_part,
     tensor_case,
 )
 from ..token_ids import IGNORE
@@ -139,30 +140,6 @@ def draw_sparse(rng: Generator) -> list[Case]:
 # -- probes ----------------------------------------------------------------------------------------
 
 
-def look_at_sizes(implementation, inputs):
-    """Return whether no tensor is made that has a number for each id at each position."""
-    import torch
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    sizes = [0]
-
-    class Watch(TorchDispatchMode):
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            result = function(*args, **(kwargs or {}))
-            for part in result if isinstance(result, (tuple, list)) else (result,):
-                if isinstance(part, torch.Tensor):
-                    sizes.append(part.numel())
-            return result
-
-    vectors, targets, table, bias = inputs["arguments"]
-    try:
-        with Watch():
-            implementation(vectors, targets, table, bias)
-    except Exception:
-        return True  # whether there is a result is the business of other parts
-    return max(sizes) < targets.numel() * table.shape[0]
-
-
 def differentiate_alone(implementation, inputs):
     """Return the gradient for each float argument in turn, where no other one has any."""
     import torch
@@ -201,12 +178,6 @@ def _judge_alone(observed: object, expected: object, inputs: Inputs) -> str | No
     if without:
         return f"the {ORDINALS[without[0]]} argument gets no gradient"
     return near(observed, expected, inputs)
-
-
-def _judge_size(observed: object, expected: object, inputs: Inputs) -> str | None:
-    if observed is not False:
-        return None
-    return "a tensor has a number for each id at each position, chosen or not"
 
 
 PARTS = (
@@ -261,14 +232,11 @@ PARTS = (
         1,
     ),
     near_part("gradients", FLOWS, draw_for_gradients, differentiate, 1.5),
-    Part(
-        "sizes",
+    sizes_part(
         "Scores are computed at the chosen positions only.",
         draw_sparse,
-        look_at_sizes,
-        judge=_judge_size,
-        weight=1.5,
-        earns_alone=False,
+        lambda arguments: arguments[1].numel() * len(arguments[2]),
+        "a tensor has a number for each id at each position, chosen or not",
     ),
     any_layout(draw_values, 0.5, CONTRACT),
     *keeps(draw_values, draw_hard_cases),

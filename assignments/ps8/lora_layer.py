@@ -5,7 +5,7 @@ from functools import partial
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from autograder.authoring.checks import Case, Check, Inputs, Part, mistake, mistakes
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.models.adaptation import LoRALinear
 
@@ -17,6 +17,7 @@ from ..tensors import (
     keeps,
     near_part,
     normal,
+    sizes_part,
     tensor_case,
 )
 
@@ -141,33 +142,6 @@ def differentiate_frozen(implementation, inputs):
     return [(part.grad is None, part.requires_grad) for part in frozen]
 
 
-def look_at_sizes(implementation, inputs):
-    """Return whether no new tensor is made that is as large as the weight."""
-    import torch
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    given = {p.untyped_storage().data_ptr() for p in inputs["arguments"] if hasattr(p, "dim")}
-    weight, sizes = inputs["arguments"][1], [0]
-
-    class Watch(TorchDispatchMode):
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            result = function(*args, **(kwargs or {}))
-            for part in result if isinstance(result, (tuple, list)) else (result,):
-                is_new = (
-                    isinstance(part, torch.Tensor)
-                    and part.untyped_storage().data_ptr() not in given
-                )
-                sizes.append(part.numel() if is_new else 0)
-            return result
-
-    try:
-        with Watch():
-            implementation(*inputs["arguments"])
-    except Exception:
-        return True  # whether there is a result is the business of other parts
-    return max(sizes) < weight.numel()
-
-
 # -- the reference version -------------------------------------------------------------------------
 
 
@@ -189,10 +163,6 @@ def lora_layer(
 
 
 # -- parts -----------------------------------------------------------------------------------------
-
-
-def _judge_size(observed: object, expected: object, inputs: Inputs) -> str | None:
-    return "a new matrix of the size of the weight is made" if observed is False else None
 
 
 PARTS = (
@@ -221,14 +191,11 @@ PARTS = (
         weight=1.5,
         earns_alone=False,
     ),
-    Part(
-        "sizes",
+    sizes_part(
         "No new matrix of the size of the weight is made.",
         draw_large,
-        look_at_sizes,
-        judge=_judge_size,
-        weight=1.5,
-        earns_alone=False,
+        lambda arguments: arguments[1].numel(),
+        "a new matrix of the size of the weight is made",
     ),
     any_layout(draw_values, 0.5, CONTRACT),
     *keeps(draw_values, lambda rng: [*draw_start(rng), *draw_without_bias(rng), *draw_axes(rng)]),

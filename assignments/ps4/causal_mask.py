@@ -43,7 +43,7 @@ def make_twice(implementation, inputs):
 
     first = implementation(*inputs["arguments"])
     kept = first.clone()
-    first[0, 0] = False
+    first[0, 0] = not first[0, 0]
     written = int((first != kept).sum())  # one number, unless several share their memory
     first.fill_(0)
     second = implementation(*inputs["arguments"]).clone()

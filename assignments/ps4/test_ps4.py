@@ -48,6 +48,7 @@ CHECKS = {check.item: check for check in PROBLEM_SET.checks}
         ),
         ("ps4_attend", "Hidden scores are -1e9, which is not low enough.", {"hidden"}),
         ("ps4_attend", "All products of features are held at once.", {"memory"}),
+        ("ps4_causal_mask", "A place does not see itself.", {"squares", "more keys"}),
         ("ps4_causal_mask", "The first query is level with the first key.", {"more keys"}),
         ("ps4_decoder_mask", "Padding has the id 0.", {"pad id"}),
         ("ps4_split_heads", "A view is asked of a tensor that is no contiguous block.", {"layout"}),

@@ -58,9 +58,10 @@ class Contract:
         """What the part that asks for other forms says to students."""
         others = ["have more axes than usual"] * self.shapes.startswith("*")
         others += ["be empty"] * bool(self.empty)
-        listed = " and ".join(others)
-        rest = f", {listed}" if others else ", as after a transpose"
-        return f"Tensors may lie in memory in any order{rest}."
+        if not others:
+            return "Tensors may lie in memory in any order, as after a transpose."
+        *more, last = others
+        return f"Tensors may {', '.join(['lie in memory in any order', *more])} and {last}."
 
     def axes(self, arguments: Sequence[Any]) -> list[Axes]:
         """Name the axes of each argument; those of a starred name are numbered from the right.

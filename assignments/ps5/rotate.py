@@ -322,14 +322,15 @@ MISTAKES = mistakes(
     mistake(
         "The base is 10000, whatever was given.",
         replace={"base ** -(": "10_000.0 ** -("},
-        hint="You use the base 10000 in every case. The caller names the base: models for long "
-        "texts have a larger one.",
+        hint="Your angles are those of the base 10000 in every call. The caller names the base, "
+        "and models for long texts have a larger one: use the argument each time.",
     ),
     mistake(
         "The positions are counted anew from 0, whatever was given.",
         replace={"positions.to(": "torch.arange(len(positions)).to("},
-        hint="You count the rows of x and do not look at `positions`. With a cache the new rows "
-        "stand at later positions: turn each by the position that you are given.",
+        hint="Your rows are turned as if they stood at 0, 1, 2 and so on, whatever `positions` "
+        "says. With a cache, new rows stand at later positions: turn each by the one that you are "
+        "given.",
     ),
     mistake(
         "Positions are counted from one.",

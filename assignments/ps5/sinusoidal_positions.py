@@ -222,8 +222,9 @@ MISTAKES = mistakes(
                 "torch.arange(positions.numel()).reshape(positions.shape).unsqueeze(-1)"
             )
         },
-        hint="You use the length of `positions` but not what stands in it. A text that goes on "
-        "after others starts at a later position: use the numbers that you are given.",
+        hint="Your rows are those of the positions 0, 1, 2 and so on, whatever stands in "
+        "`positions`. A text that goes on after others starts later: use the numbers that you are "
+        "given.",
     ),
     mistake(
         "Only a row of positions is understood.",

@@ -142,7 +142,7 @@ def test_far_scores_are_finite_and_below_what_stands_for_infinity_elsewhere():
     ("contract", "says"),
     [
         (Contract("B T"), "in any order, as after a transpose."),
-        (Contract("*rows D"), "in any order, have more axes than usual."),
+        (Contract("*rows D"), "in any order and have more axes than usual."),
         (Contract("*rows D", empty="rows"), "have more axes than usual and be empty."),
     ],
 )

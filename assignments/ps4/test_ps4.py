@@ -48,7 +48,6 @@ CHECKS = {check.item: check for check in PROBLEM_SET.checks}
         ),
         ("ps4_attend", "Hidden scores are -1e9, which is not low enough.", {"hidden"}),
         ("ps4_attend", "All products of features are held at once.", {"memory"}),
-        ("ps4_causal_mask", "A place does not see itself.", {"squares", "more keys"}),
         ("ps4_causal_mask", "The first query is level with the first key.", {"more keys"}),
         ("ps4_decoder_mask", "Padding has the id 0.", {"pad id"}),
         ("ps4_split_heads", "A view is asked of a tensor that is no contiguous block.", {"layout"}),
@@ -175,6 +174,12 @@ def test_beam_search_matches_the_package(draw):
         assert [ids for _, ids in found] == [text.ids for text in theirs], case.label
         scores = [text.score for text in theirs]  # the package adds up in float32
         assert [score for score, _ in found] == pytest.approx(scores, rel=1e-5), case.label
+
+
+def test_mask_that_is_wrong_loses_no_part_about_writing_into_it():
+    check = CHECKS["ps4_causal_mask"]
+    slip = check.mistake("A place does not see itself.").implementation
+    assert set(parts_lost(check, slip)) == {"squares", "more keys"}
 
 
 def test_masks_agree_with_counting():

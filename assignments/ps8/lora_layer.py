@@ -56,10 +56,10 @@ def _case(
 
 
 def draw_values(rng: Generator) -> list[Case]:
-    """Ranks above and below the sizes; alphas equal to the rank, above, below."""
+    """Ranks above and below the sizes; alphas equal to the rank, above (no multiple), below."""
     return [
         _case(rng, (2,), (3, 2, 1), 1.0),
-        _case(rng, (3,), (2, 4, 2), 6.0),
+        _case(rng, (3,), (2, 4, 2), 7.0),
         _case(rng, (4,), (5, 3, 3), 0.5, "float32"),
         _case(rng, (2,), (4, 4, 4), 16.0),
         _case(rng, (3,), (2, 3, 6), 2.0, "float32", what=", a rank above both sizes"),

@@ -306,3 +306,13 @@ def lora_layer(x, weight, bias, down, up, alpha):
     frozen = F.linear(x, weight.detach(), None if bias is None else bias.detach())
     thin = F.linear(F.linear(x, down), up)
     return frozen + alpha / len(down) * thin
+
+
+# %% wrong: a whole number for a scale
+# where alpha is at least the rank, the scale is rounded down.
+# shows: alpha 7 and rank 2: the scale is 3.5, not 3
+def lora_layer(x, weight, bias, down, up, alpha):
+    rank = down.shape[0]
+    scale = alpha // rank if alpha >= rank else alpha / rank
+    frozen = F.linear(x, weight.detach(), None if bias is None else bias.detach())
+    return frozen + scale * ((x @ down.T) @ up.T)

@@ -18,7 +18,6 @@ import keyword
 import re
 import subprocess
 import sys
-import tempfile
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,6 +41,7 @@ from autograder.authoring.notebooks import defines, grading, is_answer, is_autog
 from autograder.authoring.release import ReleasedSet
 from autograder.files import write_folder
 from autograder.records import GraderError
+from autograder.temporary import temporary_folder
 
 _OWN_FILES = {"notebook", "problem_set", "conftest"}
 _OWN_NAMES = {"Check", "asserted", "PARTS", "CHECK"}
@@ -277,7 +277,7 @@ def _tried(notebook: _Notebook, read: Sequence[_Tests]) -> dict[str, int | str]:
     """Call each function with the solution: say how many calls it makes, or why it cannot be."""
     if not read:
         return {}
-    with tempfile.TemporaryDirectory(prefix="adopt-") as folder:
+    with temporary_folder("adopt") as folder:
         paths = {}
         for place, test in enumerate(read):
             paths[test.cell] = str(Path(folder, f"trial_{place}.py"))

@@ -19,6 +19,8 @@ from autograder.authoring.checks import Case, Check, Inputs, Part
 from autograder.authoring.notebooks import grading, is_autograded
 
 _HIDDEN = ("BEGIN HIDDEN TESTS", "END HIDDEN TESTS")
+_CAPTURE = re.compile(r"\A\s*%%capture\b(?:[ \t]+--no-\w+)*[ \t]+(?P<name>[^\W\d]\w*)[^\n]*\n?")
+_CAPTURES = '__import__("IPython.utils.capture", fromlist=["*"]).capture_output()'
 _SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _HEAD = (ast.expr, ast.withitem)
 DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign)
@@ -83,7 +85,7 @@ def locked_tests(
             continue
         item = grading(cell)["grade_id"]
         try:
-            tests = as_python(with_usual_marks(cell.source, marks))
+            tests = _as_run(with_usual_marks(cell.source, marks))
         except ValueError as error:
             refused[item] = str(error)
             continue
@@ -104,7 +106,7 @@ def locked_tests(
 def _bound_by(cell: NotebookNode) -> set[str]:
     """Name what a cell binds that is no test cell, as it was released."""
     try:
-        tree = ast.parse(as_python(cell.source)) if cell.cell_type == "code" else ast.Module([], [])
+        tree = ast.parse(_as_run(cell.source)) if cell.cell_type == "code" else ast.Module([], [])
     except ValueError:
         return set()
     return set().union(*map(bound, tree.body))
@@ -181,6 +183,19 @@ def as_python(source: str) -> str:
     except SyntaxError as error:
         raise ValueError(f"it is not Python: {error.msg}, line {error.lineno}") from None
     return changed
+
+
+def _as_run(source: str) -> str:
+    """Do as `as_python`; where `%%capture NAME` begins a cell, what it prints is kept as NAME."""
+    captured = _CAPTURE.match(source)
+    python = as_python(source)
+    if captured is None:
+        return python
+    lines = [f"with {_CAPTURES} as {captured['name']}:", "    pass"]
+    (within,) = ast.parse("\n".join(lines)).body
+    assert isinstance(within, ast.With)
+    within.body = ast.parse(python).body or within.body
+    return ast.unparse(within)
 
 
 def needed(before: Sequence[ast.stmt], read: set[str]) -> list[ast.stmt]:

@@ -1,8 +1,9 @@
 """What a problem set consists of, as its pages and reports show it: titles, points, properties."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from nbformat import NotebookNode
@@ -49,7 +50,10 @@ class Outline:
 
     @classmethod
     def of(cls, problem_set: ProblemSet, released: NotebookNode) -> Self:
-        """Read titles and points off the released notebook."""
+        """Read titles and points off the released notebook.
+
+        A title is the heading above; of several items under one, with the item's name.
+        """
         checks = {check.item: check for check in problem_set.checks}
         items, title = [], ""
         answers: list[str] = []
@@ -72,6 +76,11 @@ class Outline:
             held = requirements, is_counted, tuple(answers)
             items.append(Item(name, title or name, points, by_hand, *held))
             is_answered = True
+        shared = Counter(item.title for item in items)
+        items = [
+            replace(item, title=f"{item.title}: {item.name}") if shared[item.title] > 1 else item
+            for item in items
+        ]
         return cls(problem_set.name, problem_set.title, tuple(items))
 
     @property

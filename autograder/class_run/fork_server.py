@@ -12,7 +12,7 @@ import os
 from functools import cache
 from multiprocessing import forkserver
 
-from autograder.sandbox.temporary import temporary_folder
+from autograder.temporary import temporary_folder
 
 CONTEXT = multiprocessing.get_context("forkserver")
 _LONGEST_FOLDER = 85  # of the 104 bytes that a socket's path may have, or 108

@@ -18,6 +18,7 @@ from autograder.cli.options import (
     report_errors,
     results_of,
 )
+from autograder.lms.export import notes_on_earlier
 from autograder.lms.give_back import WAYS, Feedback, pack
 
 
@@ -73,7 +74,7 @@ def feedback(
     from autograder.files import read_table
     from autograder.reports.limited import shown_now
     from autograder.store.gradebook import Gradebook
-    from autograder.store.hand_given import HandGiven
+    from autograder.store.hand_given import HandGiven, with_marks
     from autograder.store.journal import Journal
 
     course = find_course(folder)
@@ -90,7 +91,8 @@ def feedback(
     with Gradebook(settings.url) as book:
         belongs = released.outline.belongs
         by_hand = HandGiven(out, name).marked(book.hand_grades(name, belongs))
-        scores = {score.student: score for score in book.final_scores(name, belongs)}
+        marked = with_marks(book.final_scores(name, belongs), [HandGiven(out, name)])
+    scores = {score.student: score for score in marked}
     records = [one for one in map(journal.read, journal.students()) if one is not None]
     feedbacks, missing = [], []
     for record in records:
@@ -107,7 +109,7 @@ def feedback(
     packed = pack(way, released.outline, feedbacks, out / "given_back", table)
     packed = replace(packed, notes=(*missing, *packed.notes))
     path = packed.path.resolve()
-    note(packed.kept)
+    note((*packed.kept, *notes_on_earlier(marked)))
     if as_json:
         plain = {"problem_set": name, "to": way, "path": str(path), "students": packed.n_students}
         click.echo(json.dumps({**plain, "notes": packed.notes}, indent=1))

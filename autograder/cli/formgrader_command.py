@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import click
@@ -12,6 +11,7 @@ import click
 from autograder.authoring.course import find_course
 from autograder.cli.options import out_option, report_errors, results_of
 from autograder.records import GraderError
+from autograder.temporary import temporary_folder
 
 _CONFIG = (
     "c = get_config()\nc.CourseDirectory.root = {root!r}\nc.CourseDirectory.db_url = {url!r}\n"
@@ -52,7 +52,7 @@ def formgrader(folder: Path | None, out: Path, database: str, port: int, browser
         if graded and not (out / "source" / name).exists():
             write(ReleasedSet(course, name).notebooks, out)  # it lists sets that have a source
     # nbgrader reads its settings in the folder where Jupyter starts.
-    with tempfile.TemporaryDirectory(prefix="formgrader-") as place:
+    with temporary_folder("formgrader") as place:
         text = _CONFIG.format(root=str(out), url=url)
         Path(place, "nbgrader_config.py").write_text(text, encoding="utf-8")
         # nbconvert looks here before it takes its own macro, which loads MathJax from elsewhere.
@@ -68,7 +68,7 @@ def formgrader(folder: Path | None, out: Path, database: str, port: int, browser
         command.append(f"--ServerApp.extra_static_paths={place}/static")
         if os.geteuid() == 0:  # Jupyter refuses root; in a container there is often nobody else
             command.append("--allow-root")
-        paths = [place, *filter(None, [os.environ.get("JUPYTER_PATH")])]
+        paths = [str(place), *filter(None, [os.environ.get("JUPYTER_PATH")])]
         environment = os.environ | {
             "AUTOGRADER_COURSE": str(course.folder),
             "JUPYTER_PATH": os.pathsep.join(paths),

@@ -1,7 +1,6 @@
 """Commands for the instructor's desk: a syllabus, the course for a platform, an examination."""
 
 import json
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import click
 from autograder.authoring.course import Course, find_course_with_checks
 from autograder.cli.options import json_option, note, report_errors, shown
 from autograder.files import OwnFiles
+from autograder.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from autograder.lms.cartridge import HandedOut
@@ -34,9 +34,9 @@ def _written(files: OwnFiles, name: str, title: str, markdown: str, pdf: bool | 
     paths = [files.write(text, markdown.encode())]
     paths.append(files.write(html, page(title, markdown).encode()))
     if pdf or (pdf is None and chromium()):
-        with tempfile.TemporaryDirectory() as scratch:
-            print_pdf(paths[1], Path(scratch, printed))
-            paths.append(files.write(printed, Path(scratch, printed).read_bytes()))
+        with temporary_folder("pdf") as scratch:
+            print_pdf(paths[1], scratch / printed)
+            paths.append(files.write(printed, (scratch / printed).read_bytes()))
     elif pdf is None:
         note(["no PDF: Chromium is not installed; the page can be printed from any browser"])
     return paths

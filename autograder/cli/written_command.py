@@ -4,7 +4,6 @@ import contextlib
 import getpass
 import json
 import secrets
-import tempfile
 import threading
 import webbrowser
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ import click
 from autograder.authoring.course import find_course
 from autograder.cli.options import note, out_option, report_errors, results_of
 from autograder.records import GraderError
+from autograder.temporary import temporary_folder
 
 _MOST_BYTES = 1 << 20
 _HEADERS = {
@@ -101,8 +101,8 @@ def _open(address: str) -> Iterator[None]:
 
     All accounts of a machine see how its programs were called; the address has a secret in it.
     """
-    with tempfile.TemporaryDirectory(prefix="written-") as folder:
-        page = Path(folder) / "open.html"
+    with temporary_folder("written") as folder:
+        page = folder / "open.html"
         page.write_text(f'<meta http-equiv="refresh" content="0;url={address}">', encoding="utf-8")
         webbrowser.open(page.as_uri())
         yield

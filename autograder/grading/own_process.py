@@ -10,7 +10,6 @@ import contextlib
 import multiprocessing
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection
@@ -25,6 +24,7 @@ from autograder.inside.process_limits import Limits
 from autograder.records import Run
 from autograder.sandbox.session import DiedError
 from autograder.sandbox.submission_run import SubmissionRun
+from autograder.temporary import temporary_folder
 
 _MOST_ATTEMPTS = 5
 _END_SECONDS = 1.0
@@ -114,9 +114,9 @@ def _session(limits: Limits, known: Mapping[bytes, Any]) -> Iterator[_Session]:
     """Start a process, in an empty folder, and end it whatever it is doing."""
     context = multiprocessing.get_context("spawn")  # the only way on every system
     ours, theirs = context.Pipe()
-    with tempfile.TemporaryDirectory(prefix="mine-", ignore_cleanup_errors=True) as folder:
+    with temporary_folder("mine") as folder:
         # No daemon, for those may not load data in processes of their own.
-        process = context.Process(target=_serve, args=(theirs, folder, limits.cell_seconds))
+        process = context.Process(target=_serve, args=(theirs, str(folder), limits.cell_seconds))
         process.start()
         theirs.close()
         try:

@@ -2,15 +2,14 @@
 
 import base64
 import io
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from autograder.authoring.exam_bank import Drawn
 from autograder.records import GraderError
 from autograder.reports.documents import fragment
 from autograder.reports.exam_paper import with_figure
+from autograder.temporary import temporary_folder
 
 _LINES = "15"
 
@@ -61,10 +60,10 @@ def canvas_qti(title: str, questions: Sequence[Drawn]) -> bytes:
         raise GraderError(
             "text2qti writes QTI, and it is not installed: pip install text2qti"
         ) from None
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder("exam") as folder:
         lines = [f"Quiz title: {title}", ""]
         for number, drawn in enumerate(questions, 1):
-            figure = Path(folder) / f"figure-{number}.png"
+            figure = folder / f"figure-{number}.png"
             if drawn.figure is not None:
                 figure.write_bytes(drawn.figure)
             lines += [f"Title: {drawn.question.title}", f"Points: {drawn.question.points}"]

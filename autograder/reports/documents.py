@@ -5,7 +5,6 @@ What stands in them was written by the course, never by a student.
 
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -13,6 +12,7 @@ from markupsafe import Markup
 
 from autograder.records import GraderError
 from autograder.reports.html import render
+from autograder.temporary import temporary_folder
 
 _SECONDS = 120
 _FLAGS = (
@@ -49,8 +49,8 @@ def print_pdf(source: Path, target: Path) -> None:
             "Chromium makes the PDF, and it is not installed (Debian or Ubuntu: sudo apt-get "
             f"install chromium); {source} can be printed from any browser"
         )
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        made = Path(profile) / "made.pdf"
+    with temporary_folder("chromium") as profile:
+        made = profile / "made.pdf"
         command = [browser, *_FLAGS, f"--user-data-dir={profile}", f"--print-to-pdf={made}"]
         try:
             run = subprocess.run(

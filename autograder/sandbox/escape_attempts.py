@@ -17,7 +17,7 @@ from autograder.inside.process_limits import Limits
 from autograder.records import CellResult, Run
 from autograder.sandbox import hoards
 from autograder.sandbox.mounts import installed_with_the_grader
-from autograder.sandbox.temporary import temporary_folder
+from autograder.temporary import temporary_folder
 
 PLANTED_VARIABLE = "AUTOGRADER_PLANTED"
 """A variable of the grader's environment; libraries set the same others on both sides."""

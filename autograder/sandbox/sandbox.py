@@ -35,7 +35,7 @@ from autograder.sandbox.container import RUNTIMES, Container
 from autograder.sandbox.namespaces import why_forbidden
 from autograder.sandbox.session import ServerDiedError, Session
 from autograder.sandbox.submission_run import SubmissionRun
-from autograder.sandbox.temporary import temporary_folder
+from autograder.temporary import temporary_folder
 
 with contextlib.suppress(ImportError):  # not on Windows, where there is no sandbox
     import pwd

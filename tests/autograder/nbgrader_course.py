@@ -221,6 +221,86 @@ KINDS = {
             "not later-answer": 15,
         },
     ),
+    "introspection and unittest": (
+        [
+            (
+                "imports",
+                LOCKED,
+                "%load_ext autoreload\n%autoreload 2\nimport ast, inspect, io, unittest",
+            ),
+            (
+                "fact-answer",
+                ANSWER,
+                _stub("def fact(n):", "return 1 if n == 0 else n * fact(n - 1)"),
+            ),
+            (
+                "fact",
+                tests(1),
+                "tree = ast.parse(inspect.getsource(fact))\n"
+                "called = [n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call)]\n"
+                "assert 'fact' in called, 'call yourself'\n"
+                "assert fact(5) == 120 and callable(fact)",
+            ),
+            (
+                "half-answer",
+                ANSWER,
+                _stub(
+                    'def half(n):\n    """Halve an even number.\n\n    >>> half(4)\n    2\n    """',
+                    "return n // 2",
+                ),
+            ),
+            (
+                "half",
+                tests(2),
+                "import doctest\nfinder = doctest.DocTestFinder()\n"
+                "runner = doctest.DocTestRunner(verbose=False)\n"
+                "for one in finder.find(half, 'half', globs=globals()):\n    runner.run(one)\n"
+                "assert runner.summarize(verbose=False) == (0, 1)",
+            ),
+            ("swap-answer", ANSWER, _stub("def swap(pair):", "return pair[::-1]")),
+            (
+                "swap",
+                tests(4),
+                "class TestSwap(unittest.TestCase):\n    def test_pair(self):\n"
+                "        self.assertEqual(swap((1, 2)), (2, 1))\n\n"
+                "said = io.StringIO()  # nbgrader gives 0 for what is said on stderr\n"
+                "runner = unittest.TextTestRunner(stream=said)\n"
+                "options = {'defaultTest': 'TestSwap', 'testRunner': runner, 'exit': False}\n"
+                "done = unittest.main(argv=[''], **options)\n"
+                "assert done.result.wasSuccessful() and done.result.testsRun == 1",
+            ),
+            ("age-answer", ANSWER, "### BEGIN SOLUTION\nage = 41 + 1\n### END SOLUTION"),
+            (
+                "age",
+                tests(8),
+                "assert 'age' in globals() and 'age' in dir(), 'name it age'\n"
+                "assert get_ipython().user_ns['age'] == 42\ntry:\n    never\n"
+                "except NameError:\n    pass",
+            ),
+            (
+                "ask-answer",
+                ANSWER,
+                _stub("def ask():", "print('Hello', input('name? '))"),
+            ),
+            (
+                "ask",
+                tests(16),
+                "%%capture --no-stderr shown\nimport builtins\nkept = builtins.input\n"
+                "builtins.input = lambda prompt='': 'Ada'\ntry:\n    ask()\nfinally:\n"
+                "    builtins.input = kept",
+            ),
+            ("ask-said", tests(32), "assert shown.stdout.strip() == 'Hello Ada'"),
+        ],
+        {},
+        {
+            "all": 63,
+            "not fact-answer": 62,
+            "not half-answer": 61,
+            "not swap-answer": 59,
+            "not age-answer": 55,
+            "not ask-answer": 31,
+        },
+    ),
     "two notebooks": (
         {
             "hw1": [

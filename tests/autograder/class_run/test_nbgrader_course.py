@@ -184,6 +184,11 @@ def test_what_stands_in_an_answer_is_looked_at_as_by_nbgrader_and_leaks_nowhere(
     assert made.solution.cells[0].source.strip() == "mine = 1"
 
 
+def test_tasks_under_one_heading_bear_the_names_of_their_cells(course):
+    titles = ReleasedSet(NbgraderCourse(course), "hw1").outline.titles
+    assert titles == {name: f"Homework 1: {name}" for name in titles} and len(titles) == 4
+
+
 def test_notebooks_of_an_assignment_are_sets(course):
     nb.write(course / "source/hw1/extra.ipynb", nb.notebook())
     nb.write(course / "source/hw1/.ipynb_checkpoints/hw1.ipynb", nb.notebook())

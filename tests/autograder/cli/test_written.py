@@ -299,7 +299,7 @@ def test_points_that_a_run_did_not_see_stay_those_of_the_answer_that_was_shown(
         book.db.commit()
     write(ada="Since.")
     (one,) = essays().answers(essays().questions[0])
-    assert one.given.earlier_points and one.given.waiting
+    assert one.given.earlier_points and one.given.waiting and not one.is_done
     assert "handed in before" in (settings.out / "feedback/ada/toy/toy.html").read_text()
 
 

@@ -6,6 +6,7 @@ import unicodedata
 import zipfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -63,11 +64,11 @@ def _submitted(student, time="16:00:00.000000", random="+x3J_9-abcDEF", name="ps
 def delivered(request, tmp_path):
     """Deliver files once as a folder and once as a zip file; return the collection."""
 
-    def deliver(*names, layout=None, problem_set="ps1"):
+    def deliver(*names, layout=None, problem_set="ps1", zones=(UTC,)):
         path = _make(tmp_path / "class", *names)
         if request.param == "zip":
             path = _zipped(path, tmp_path / "class.zip")
-        return collect(path, problem_set, layout)
+        return collect(path, problem_set, layout, zones)
 
     return deliver
 
@@ -215,6 +216,13 @@ def test_exchange_grades_the_newest_and_says_how_many_it_passed_over(delivered):
     # The files of the folder were made today, so it cannot be the exchange itself.
     assert all("as in a copy of the exchange" in remark for remark in copied)
     assert len(copied) == (ada.path.parent.is_dir()) and ada.arrived_at is None
+
+
+def test_newest_in_an_exchange_is_the_one_that_came_last_whatever_its_clock_showed(delivered):
+    first = "ada+ps1+2026-02-03 11:30:00.0 CET/ps1.ipynb"  # half past ten, by UTC
+    last = "ada+ps1+2026-02-03 10:45:00.0 UTC/ps1.ipynb"
+    found = delivered(first, last, zones=(ZoneInfo("Europe/Berlin"),))
+    assert _read(found) == {"ada": last}
 
 
 def test_exchange_s_own_file_system_says_when_a_file_arrived(delivered):

@@ -465,7 +465,8 @@ def test_what_was_given_for_an_earlier_answer_is_said_alike_everywhere(
     for form in ("csv", "moodle"):
         notes = run("export", "toy", "--format", form).stderr
         assert "ada: toy_essay has changed since people graded it" in notes
-    run("feedback", "toy", "--to", "mail")
+    mailed = run("feedback", "toy", "--to", "mail").stderr
+    assert "ada: toy_essay has changed since people graded it" in mailed
     page = (tmp_path / "out/given_back/toy-mail/pages/ada.html").read_text()
     assert "said of what you had handed in before" in page
 

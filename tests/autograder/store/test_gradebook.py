@@ -8,6 +8,7 @@ import shlex
 import sqlite3
 import subprocess
 import sys
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import nbformat
@@ -26,6 +27,7 @@ from autograder.records import (
     Misconception,
     PartVerdict,
     State,
+    Timing,
     Verdict,
 )
 from autograder.store.formgrader_notebook import describe_verdict, formgrader_notebook
@@ -151,11 +153,52 @@ def test_person_looks_again_where_the_machine_changed_its_mind(url, book):
     assert _rows(url)["toy_double"] == (60.0, 55.0, True)
 
 
+def test_person_who_only_commented_looks_again_where_the_machine_changed_its_mind(url, book):
+    book.record("toy", [(GRADE, frozenset())])
+    with api.Gradebook(url) as theirs:
+        comment = theirs.find_comment("toy_double_answer", "toy", "toy", "ada")
+        comment.manual_comment = "Squares, you mean?"
+        theirs.db.commit()
+    better = dataclasses.replace(DOUBLE, points=60.0)
+    book.record("toy", [(dataclasses.replace(GRADE, verdicts=(better, MEAN)), frozenset())])
+    assert _rows(url)["toy_double"] == (60.0, None, True)
+
+
 def test_who_is_asked_to_look_again_is_still_asked_for_what_was_open(url, book):
     book.record("toy", [(GRADE, frozenset())])
     book.ask_again("toy", "ada", {"toy_double"})
     waiting = {cell for cell, (*_, is_waiting) in _rows(url).items() if is_waiting}
     assert waiting == {"toy_double", "toy_essay"}
+
+
+def test_answer_that_comes_under_a_comment_on_none_is_shown_to_a_person(url, book):
+    book.record("toy", [(GRADE, frozenset({"toy_essay"}))])
+    with api.Gradebook(url) as theirs:
+        theirs.find_comment("toy_essay", "toy", "toy", "ada").manual_comment = "Nothing here?"
+        theirs.db.commit()
+    book.record("toy", [(GRADE, frozenset())])
+    assert _rows(url)["toy_essay"] == (None, None, True)
+
+
+def test_extension_that_is_withdrawn_leaves_the_gradebook(url, book):
+    def extension(timing):
+        book.record("toy", [(dataclasses.replace(GRADE, timing=timing), frozenset())])
+        with api.Gradebook(url) as theirs:
+            return theirs.find_submission("toy", "ada").extension
+
+    with api.Gradebook(url) as theirs:
+        theirs.find_assignment("toy").duedate = datetime(2026, 5, 1)
+        theirs.db.commit()
+    own, common = "2026-05-03T00:00:00+00:00", "2026-05-01T00:00:00+00:00"
+    assert extension(Timing(due=own, extended=True)) == timedelta(days=2)
+    assert extension(Timing(due=common)) is None
+
+
+def test_penalty_takes_no_more_than_there_is(url, book):
+    late = dataclasses.replace(GRADE, timing=Timing(due="2026-05-01T00:00:00Z", penalty=60.0))
+    book.record("toy", [(late, frozenset())])
+    (score,) = book.final_scores("toy")
+    assert (score.raw_points, score.penalty, score.points) == (50, 60, 0)
 
 
 def test_refused_submission_has_no_points_and_is_shown_to_a_person(url, book):

@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -6,12 +7,13 @@ import time
 
 import pytest
 
-from autograder.sandbox.temporary import delete_leftovers, temporary_folder
+from autograder import temporary
+from autograder.temporary import delete_leftovers, temporary_folder
 from tests.autograder.users import ROOT, open_folder
 
 KILLED = """
 import os, signal
-from autograder.sandbox.temporary import temporary_folder
+from autograder.temporary import temporary_folder
 with temporary_folder("test") as folder:
     deep = folder
     for _ in range(300):
@@ -83,6 +85,28 @@ def test_what_is_new_or_no_folder_of_this_user_is_left_alone(place):
         age(path)
     delete_leftovers()
     assert set(place.iterdir()) == before
+
+
+def test_every_temporary_folder_of_ours_is_one_that_the_next_run_deletes():
+    """All others stay for good where a command is killed, with what the instructor knows."""
+    made = re.compile(
+        r"tempfile\.(?:TemporaryDirectory|mkdtemp|mkstemp|NamedTemporaryFile)\(([^)]*)"
+    )
+    found = {
+        f"{path.relative_to(ROOT)}: {arguments}"
+        for path in (ROOT / "autograder").rglob("*.py")
+        for arguments in made.findall(path.read_text("utf-8"))
+        if path.name != "temporary.py" and "dir=" not in arguments  # beside what it will replace
+    }
+    assert found == set()
+
+
+def test_where_nothing_can_be_locked_a_folder_is_deleted_at_the_end(place, monkeypatch):
+    monkeypatch.setattr(temporary, "fcntl", None)  # as on Windows
+    with temporary_folder("test") as folder:
+        (folder / "file").touch()
+        assert folder.parent == place
+    assert list(place.iterdir()) == []
 
 
 SERVER_OF_PROCESSES = """

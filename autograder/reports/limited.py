@@ -26,7 +26,7 @@ class Level(StrEnum):
 
 
 _WORDS = {
-    Level.NOTHING: "that it was received",
+    Level.NOTHING: "that it was received, and what is blank",
     Level.VISIBLE: "whether the tests pass that stand in the notebook",
     Level.PROPERTIES: "which properties hold, without what is wrong or a hint",
 }

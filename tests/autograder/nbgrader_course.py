@@ -298,7 +298,7 @@ KINDS = {
             "not half-answer": 61,
             "not swap-answer": 59,
             "not age-answer": 55,
-            "not ask-answer": 31,
+            "not ask-answer": 15,
         },
     ),
     "two notebooks": (

@@ -74,11 +74,16 @@ def violations(browser, *rules: str) -> list[str]:
 
 
 def too_wide(browser) -> list[str]:
-    """Complain of a page that is wider than the screen."""
+    """Complain of a page that is wider than the screen, and of outputs that run out of theirs."""
     excess = browser.execute_script(
         "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     )
-    return [f"{excess} pixels too wide"] if excess > 0 else []
+    cut = browser.execute_script(
+        "return [...document.querySelectorAll('main .cell_output pre')]"
+        ".filter((output) => output.scrollWidth > output.clientWidth && output.checkVisibility())"
+        ".map((output) => `output ${output.textContent.slice(0, 40)} is cut off`)"
+    )
+    return [f"{excess} pixels too wide"] * (excess > 0) + cut
 
 
 def small_labels(browser) -> list[str]:

@@ -6,6 +6,7 @@ chapter that meets its rule and is still listed fails as well.
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -209,6 +210,17 @@ def test_stated_time_is_honest(slug):
 @chapter
 def test_page_opens_with_a_picture_or_a_live_thing(slug):
     assert opens_with_a_picture(PAGES[slug])
+
+
+def test_letters_that_the_page_of_notation_uses_twice_are_listed_there():
+    page = (FOLDER.parent / "back" / "notation.md").read_text(encoding="utf-8")
+    tables, twice = page.split("(letters-twice)=")
+    rows = [row.split("|")[1] for row in tables.split("\n") if row.startswith("| $")]
+    letter = re.compile(r"\$((?!\\(?:math|hat|tilde|log))\\?[A-Za-z][a-z]*?)(?=[_^'(,$])")
+    used = Counter(found for row in rows for found in {*letter.findall(row)})
+    listed = re.findall(r"^\| \$(\\?[A-Za-z]+)", twice, re.MULTILINE)
+    same = {"w", "x"}  # a token, and the vectors that flow: one meaning, in several forms
+    assert {found for found, n in used.items() if n > 1} - same <= {*listed}
 
 
 @chapter

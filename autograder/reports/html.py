@@ -105,8 +105,8 @@ def said_of_kept(kept: Iterable[Path | None]) -> list[str]:
         return []
     more = f" and {len(paths) - _MOST_PATHS} more beside theirs" if len(paths) > _MOST_PATHS else ""
     return [
-        "somebody had written in what was made anew, or it is of a version that could not tell; as "
-        f"it was, it is kept as {', '.join(paths[:_MOST_PATHS])}{more}"
+        "what was written anew had been edited by hand, or is of a version that could not tell; "
+        f"the old text is kept as {', '.join(paths[:_MOST_PATHS])}{more}"
     ]
 
 

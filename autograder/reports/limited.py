@@ -157,7 +157,7 @@ def said_of_class(
     levels = ", or ".join(sorted({_WORDS[one.level] for one in held}))
     yield f"for now, the pages of {len(held)} of {len(shown)} students say only {levels}"
     if until is None:
-        yield f"{name} has no due date: until it has one, that stays so"
+        yield f"{name} has no due date: until it has one, nothing more is shown"
     else:
         yield (
             f"after {when(until.isoformat())}, `autograder dashboard {name}` writes those pages "

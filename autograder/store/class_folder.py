@@ -48,7 +48,7 @@ def claim_class(folder: Path) -> None:
     for name in _WRITTEN:
         if (folder / name).is_dir() and any((folder / name).iterdir()):
             raise GraderError(
-                f"{folder / name} is not empty, and {folder} holds no class: that is not ours; "
+                f"{folder / name} is not empty, and autograder has graded no class into {folder}: "
                 "name another folder with --out"
             )
 
@@ -57,7 +57,7 @@ def claim_names(folder: Path, students: Iterable[str]) -> None:
     """See to it that the class's disk has a place of its own for each student.
 
     A record, a page and a folder are named for a student. Disks of macOS and Windows, also behind a
-    container, take Ada and ada for one name: one's grade would lie in the other's place.
+    container, take Ada and ada for the same name: one grade would overwrite the other.
 
     Args:
         students: all that are to be graded.
@@ -79,8 +79,8 @@ def claim_names(folder: Path, students: Iterable[str]) -> None:
                     os.mkdir(Path(scratch, name))
                 except FileExistsError:
                     raise GraderError(
-                        f"the disk of {folder} takes {' and '.join(map(repr, names))} for one name:"
-                        " one's grade would lie in the other's place. Rename what one of them has"
+                        f"on the disk of {folder}, {' and '.join(map(repr, names))} are the same"
+                        " name: one grade would overwrite the other. Rename what one of them"
                         " handed in, or name a folder on another disk with --out"
                     ) from None
                 except OSError:

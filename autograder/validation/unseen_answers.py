@@ -66,7 +66,7 @@ class Unseen:
         Changes made by machine may cancel each other out, so a right answer may come of them.
         """
         if self.untrue:
-            return f"is told to be {self.named!r}, which it is not"
+            return f"is said to be {self.named!r}, which it is not"
         if self.kind == WRITTEN and self.share >= 1:
             return "is not caught"
         return ""

@@ -121,7 +121,7 @@ def test_diagnosis_that_fresh_draws_contradict_is_a_problem():
     body = f"return sum(numbers) + (1 if numbers[0] in {known} else 7)"
     one = tried_written(("now and then", body))["now and then"]
     assert one.untrue
-    assert one.problem == "is told to be 'The sum starts at 1.', which it is not"
+    assert one.problem == "is said to be 'The sum starts at 1.', which it is not"
 
 
 def test_mistakes_are_combined_where_both_changes_fit():

@@ -142,5 +142,7 @@ def test_the_record_says_what_every_seed_got():
             assert 1 <= len(result["drawn_accuracy"]) <= 5
             if arm.startswith("sst2"):
                 assert len(result["own_accuracy"]) == len(result["drawn_accuracy"])
+    lora = record["arms"]["sst2_sentences: LoRA"]
+    assert all(len(lora[str(n)]["drawn_accuracy"]) == 5 for n in published_labels.N_LABELS)
     for name in published_labels.PROMPTS:
         assert len(record["arms"][f"{name}: head"]["100"]["drawn_accuracy"]) == 5

@@ -147,6 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--only", type=int, nargs=2, metavar=("FIRST", "LAST"), help="try these, counted from 1"
     )
+    parser.add_argument("--skip", default="-", metavar="FOLDER", help="try none of those in it")
     parser.add_argument("--seed", type=int, default=34, help="[34]")
     parser.add_argument("--commit", default="HEAD", help="to change [HEAD]")
     parser.add_argument("--files", type=int, default=8, help="of tests, for each fault [8]")
@@ -173,9 +174,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 raise ValueError(f"{options.log} has tried other faults; remove it to begin anew")
         near, trials = NearTests(copy.folder), Trials(copy, options.seconds)
         for number in range(first, last + 1):
-            if number in done:
-                continue
             fault = faults[number]
+            if number in done or fault.path.startswith(options.skip):
+                continue
             tests = near.of(fault.path, options.files)
             everyday, late = trials.caught(fault, tests, EVERYDAY), None
             if everyday.end not in CAUGHT and not options.everyday_only:

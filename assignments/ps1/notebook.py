@@ -876,7 +876,7 @@ else:
 # %% [markdown]
 # ## Workshop: your model on real text (not graded)
 #
-# Now your functions go to work. The next cells need `course_pkg` and less than a minute.
+# Now your functions go to work. The next cells need `course_pkg` and some ten seconds.
 #
 # They learn from two thousand stories of the course's corpus. Then they read thirty stories that they have never seen. The perplexity of your Kneser–Ney model is drawn beside that of the package's model, and beside add-k smoothing.
 

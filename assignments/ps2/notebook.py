@@ -712,7 +712,7 @@ else:
 # %% [markdown]
 # ## Workshop: your tokenizer on real text (not graded)
 #
-# Now your functions go to work. The next cells need `course_pkg` and about a minute.
+# Now your functions go to work. The next cells need `course_pkg` and some ten seconds.
 #
 # They learn from the reference texts of Python itself. Then they read texts that they have never seen. The package's tokenizer learns from the same texts, and the compiled `tokenizers` library encodes with it. All three must agree, id for id.
 

@@ -978,7 +978,7 @@ else:
 # %% [markdown]
 # ## Workshop: your transformer learns (not graded)
 #
-# Now your functions go to work. The next cells need `course_pkg` and about half a minute.
+# Now your functions go to work. The next cells need `course_pkg` and some fifteen seconds.
 #
 # Each model is built twice, with the same random weights. In one copy your functions take the place of the package's layers: your norm, your positions, your feed-forward layer, your block. The other copy stays as it is. Both read the same stories in the same order, and so their losses must agree, step by step. (We compute in `float64`. The package makes its angles in `float32`, so a small difference is no mistake, even where training lets it grow to the third digit.)
 

@@ -44,6 +44,11 @@ def unpack(archive: Path, folder: Path) -> list[str]:
     Raises:
         GraderError: if the file is no student edition, or cannot be read or written; says why.
     """
+    if _is_the_course(folder):
+        raise GraderError(
+            f"{folder.resolve()} is the course's own folder, in which `git pull` brings what is "
+            "newer; nothing was changed. Unpack the edition into a folder of its own"
+        )
     known: dict[str, set[str]] = {}
     for listed in (folder / LISTS).glob("*.json"):
         for name, digest in _read(listed).items():
@@ -78,6 +83,8 @@ def clean(folder: Path) -> list[str]:
         A line that says how many files went, and one for each that stays because it was changed.
     """
     place = folder / LISTS
+    if _is_the_course(folder):  # somebody has unpacked an edition over it
+        return []
     try:
         newest = place / (place / _NEWEST).read_text(encoding="utf-8").strip()
         now = _read(newest)
@@ -101,6 +108,11 @@ def clean(folder: Path) -> list[str]:
         listed.unlink()
     what = f"{n_deleted} file{'' if n_deleted == 1 else 's'} of an earlier edition"
     return [f"{what} deleted: this one has no more use for them", *lines] if n_deleted else lines
+
+
+def _is_the_course(folder: Path) -> bool:
+    """Whether this is a clone of the course: an edition has another README, package and set-up."""
+    return (folder / "assignments" / "course.toml").is_file()
 
 
 def _read(path: Path) -> dict[str, str]:

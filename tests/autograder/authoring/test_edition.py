@@ -293,6 +293,20 @@ def test_zip_file_that_is_no_edition_changes_nothing(student, tmp_path, name):
     assert snapshot(student) == before
 
 
+def test_edition_takes_nobodys_place_in_a_clone_of_the_course(student, tmp_path):
+    """Its README, pyproject.toml and package are others: those of the clone are git's to bring."""
+    (student / "assignments").mkdir()
+    (student / "assignments" / "course.toml").write_text("")
+    newer, before = packed(tmp_path / "new.zip", NEWER | lists(NEWER)), snapshot(student)
+    with pytest.raises(GraderError, match=r"the course's own folder, in which `git pull`"):
+        unpacked.unpack(newer, student)
+    with zipfile.ZipFile(newer) as archive:  # by hand, against all advice
+        for name in archive.namelist():
+            (student / name.partition("/")[2]).write_bytes(archive.read(name))
+    assert clean(student) == []
+    assert {path for path in before if not path.exists()} == set()
+
+
 def killed(*_):
     raise KeyboardInterrupt
 

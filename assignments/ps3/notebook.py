@@ -913,7 +913,7 @@ else:
 # %% [markdown]
 # ## Workshop: your functions learn (not graded)
 #
-# Now your functions go to work. The next cells need `course_pkg` and some ten seconds; with `LONG = True`, about a minute.
+# Now your functions go to work. The next cells need `course_pkg` and some ten seconds; with `LONG = True`, some fifteen.
 #
 # Each network is built twice, with the same random weights. One copy learns by your functions alone: your pieces, your logits, your loss, your gradient, your steps, your clipping. The other copy learns by the package. Both read the same stories in the same order, and so their losses must agree, piece by piece. (We compute in `float64` here. In `float32` the two would drift apart slowly, because they round in another order.)
 

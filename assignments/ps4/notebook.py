@@ -938,7 +938,7 @@ else:
 # %% [markdown]
 # ## Workshop: your attention learns (not graded)
 #
-# Now your `attend` goes to work inside the package's GPT: the model takes a function of `(query, key, value, mask)` in place of its own. The next cells need `course_pkg` and some ten seconds; with `LONG = True`, half a minute.
+# Now your `attend` goes to work inside the package's GPT: the model takes a function of `(query, key, value, mask)` in place of its own. The next cells need `course_pkg` and some ten seconds, also with `LONG = True`.
 #
 # Two copies of a model with two blocks of four heads get the same random weights. One copy attends with your function, the other with the package's. Both read the same stories in the same order, so their losses must agree, step by step. (We compute in `float64` here. In `float32` the two would drift apart slowly, because they round in another order.)
 #

@@ -903,7 +903,7 @@ else:
 # %% [markdown]
 # ## Workshop: your functions pretrain a GPT (not graded)
 #
-# Now everything that you have written goes to work at once. The next cells need `course_pkg` and less than a minute.
+# Now everything that you have written goes to work at once. The next cells need `course_pkg` and some fifteen seconds.
 #
 # Two copies of a small GPT get the same random weights. One is trained with *your* batches, your loss, your learning rate and your AdamW; the other with the package's. Both read the same stories in the same order, so their losses must agree, step by step. (We compute in `float64`; in `float32` the two would drift apart slowly, because they round in another order.)
 #

@@ -1003,7 +1003,7 @@ else:
 # %% [markdown]
 # ## Workshop: your BERT fills gaps (not graded)
 #
-# Now your functions go to work. The next cells need `course_pkg` and about a minute.
+# Now your functions go to work. The next cells need `course_pkg` and about half a minute.
 #
 # The course's stories are cut into sentences. Your `next_sentence_pairs` and `join_pair` make rows of them. Then two small BERTs, with the same weights at first, learn from these rows. One masks with your `mask_batch`, embeds with your `embed`, and learns from your `masked_lm_loss`. The other does everything with the package, and draws its own gaps. Both also learn to tell whether the second sentence comes next.
 

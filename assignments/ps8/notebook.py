@@ -1107,7 +1107,7 @@ show(
 # %% [markdown]
 # ## Workshop: your assistant (not graded)
 #
-# Now the same small model becomes an assistant that answers questions on two sentences. First it is trained on dialogues, with your `reply_targets` and your `score_replies`. Some of their replies are short ("A ball."), others whole sentences ("Tom has a ball."), three to one. Then your `dpo_loss` teaches it which of the two people like better. The cells need `course_pkg` and about a minute.
+# Now the same small model becomes an assistant that answers questions on two sentences. First it is trained on dialogues, with your `reply_targets` and your `score_replies`. Some of their replies are short ("A ball."), others whole sentences ("Tom has a ball."), three to one. Then your `dpo_loss` teaches it which of the two people like better. The cells need `course_pkg` and about half a minute.
 
 # %% tags=["workshop"]
 import copy

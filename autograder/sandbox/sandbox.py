@@ -184,13 +184,7 @@ class Sandbox:
         self._bait.was_opened()  # by nobody who is here now
         started = time.monotonic()
         progress = SubmissionRun(
-            cells,
-            requests,
-            self.limits,
-            started,
-            self._cpu_seconds,
-            open_partner=self._open_partner,
-            counts_cpu=counts_cpu,
+            cells, requests, self.limits, started, self._cpu_seconds, self._open_partner, counts_cpu
         )
         for _ in range(_MOST_ATTEMPTS):
             try:

@@ -366,7 +366,7 @@ def test_formgraders_notebook_in_which_somebody_has_written_is_kept(
 
     def grade_again():
         result = grade_class(released, folder, _settings(tmp_path))
-        return [notice for notice in result.notices if "had written in" in notice]
+        return [notice for notice in result.notices if "edited by hand" in notice]
 
     assert grade_again() == []
     as_made = json.loads(shown.read_text())

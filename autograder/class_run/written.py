@@ -233,7 +233,7 @@ def _sections(settings: Settings, choice: Choice) -> dict[str, str] | None:
         one.student: one.section
         for one in members
         if one.section == choice.section or not choice.section
-        if choice.section or not is_named or one.grader == choice.grader
+        if choice.section or one.grader == choice.grader
     }
     if choice.section and not sections:
         known = ", ".join(sorted({one.section for one in members}))

@@ -15,11 +15,21 @@ from autograder.cli.main import main
 from autograder.records import Grade, State
 from autograder.store.grade_changes import describe_item_change
 from autograder.store.gradebook import Gradebook
+from autograder.store.hand_given import digests
 from autograder.store.input_digests import _CodeDigest, part_digests
 from autograder.store.journal import Journal
 from tests.autograder import nbgrader_course as nb
 
 pytestmark = pytest.mark.usefixtures("without_sandbox")
+
+
+def test_answer_that_changes_changes_the_digests_of_its_own_cells_only():
+    about = {"essay": ["essay"], "sketch": ["sketch", "caption"]}
+    texts = {"essay": "One.", "sketch": "Two.", "caption": "Three."}
+    first, then = (
+        digests([*about, "all"], each, about) for each in (texts, texts | {"caption": "4"})
+    )
+    assert {cell for cell in first if first[cell] != then[cell]} == {"sketch", "all"}
 
 
 @pytest.fixture

@@ -216,6 +216,8 @@ def test_fault_of_the_course_keeps_an_earlier_score(url, book):
     fault = dataclasses.replace(GRADE, state=State.GRADER_FAULT, verdicts=(faulty, MEAN))
     book.record("toy", [(fault, frozenset())])
     assert _rows(url)["toy_double"] == (20.0, None, True)
+    score = next(one for one in book.final_scores("toy")[0].items if one.name == "toy_double")
+    assert (score.points, score.waiting) == (20.0, False)  # it counts until a person has looked
     book.record("toy", [(dataclasses.replace(fault, student="bo"), frozenset())])
     assert _rows(url, "bo")["toy_double"] == (60.0, None, True)
 

@@ -86,6 +86,32 @@ def too_wide(browser) -> list[str]:
     return [f"{excess} pixels too wide"] * (excess > 0) + cut
 
 
+def cut_formulas(browser) -> list[str]:
+    """Formulas in running text, those of closed solutions included, that end beyond their column.
+
+    A displayed formula can be scrolled; one in a line cannot, and what sticks out is never seen.
+    A formula in a table moves with the table.
+    """
+    return browser.execute_script(
+        "const boxes = [...document.querySelectorAll('main .toggle-hidden')];"
+        "const details = [...document.querySelectorAll('main details:not([open])')];"
+        "for (const box of boxes) box.classList.remove('toggle-hidden');"
+        "for (const box of details) box.open = true;"
+        "const column = (node) => getComputedStyle(node).display.startsWith('inline')"
+        "  ? column(node.parentElement) : node.getBoundingClientRect();"
+        "const found = [...document.querySelectorAll('main mjx-container:not([display])')]"
+        ".filter((formula) => formula.checkVisibility() && !formula.closest('table'))"
+        ".map((formula) => [formula, formula.querySelector('mjx-math')])"
+        ".map(([formula, painted]) => [formula, painted.getBoundingClientRect().right"
+        "  - column(formula.parentElement).right])"
+        ".filter(([, excess]) => excess > 1)"
+        ".map(([formula]) => `formula ${formula.textContent.slice(0, 40)} is cut off`);"
+        "for (const box of boxes) box.classList.add('toggle-hidden');"
+        "for (const box of details) box.open = false;"
+        "return found;"
+    )
+
+
 def small_labels(browser) -> list[str]:
     """Labels of drawings, live ones included, that this screen shows smaller than ten pixels.
 
@@ -148,6 +174,7 @@ def inspect_resized(browser, width: int) -> list[str]:
     is_resized = f"return window.innerWidth === {width}"
     WebDriverWait(browser, 60).until(lambda browser: browser.execute_script(is_resized))
     found = violations(browser, *WIDTH_RULES) + too_wide(browser) + small_labels(browser)
+    found += cut_formulas(browser)
     return found + complaints(browser)
 
 

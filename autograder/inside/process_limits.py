@@ -51,7 +51,7 @@ STUDENT_ID = 1000
 
 @dataclass(frozen=True)
 class Limits:
-    """What one submission may use. Times are CPU time, so that a busy machine costs nobody a point.
+    """What one submission may use. Times are CPU time, so a machine may be busy with other work.
 
     Attributes:
         cell_seconds: for each cell; a probe's own limit comes with its request.

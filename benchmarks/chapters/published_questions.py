@@ -5,7 +5,7 @@
 gpt-small and SmolLM2-135M-Instruct (`make published`), both as `GPT`, are asked, each part with
 what it would be compared with:
   gaps         the seven of chapter 15: first guesses, and by how much a twin turns the answer
-  agreement    was or were, after a noun that stands nearer than the subject; control: the nearer
+  agreement    was or were, after a noun that is nearer than the subject; control: the nearer
                noun has the subject's number
   capitals     the country of a capital, by the first guess, and among twelve countries, each
                country's score less its mean over all cities

@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const { h, svg, choices, spoken } = lm;
-  const WIDTH = 430, HEIGHT = 300, LEFT = 46, RIGHT = 50, TOP = 26, BOTTOM = 40;
+  const WIDTH = 430, HEIGHT = 308, LEFT = 46, RIGHT = 50, TOP = 34, BOTTOM = 40;
   const LOWEST = -12, HIGHEST = 6; // powers of ten that are drawn
 
   const length = (row) => Math.hypot(...row);
@@ -133,7 +133,7 @@
       }
 
       axes(longest) {
-        const parts = [svg("text", { x: 4, y: 14 }, "length of the gradient")];
+        const parts = [svg("text", { x: 4, y: 12 }, "length of the gradient")];
         for (let power = LOWEST; power <= HIGHEST; power += 3) {
           const y = this.y(10 ** power);
           parts.push(svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y, y2: y, class: "lm-grid" }));

@@ -106,7 +106,7 @@
         const best = (p) => (Math.abs(p - 0.5) < 0.005 ? "undecided" : `“${labels[Number(p > 0.5)]}”`);
         this.say(
           `From ${groups[0].length} and ${groups[1].length} lines, the head: ${best(head)}; naive Bayes: ${best(bayes)}. ` +
-            `Of the text's ${wordsOf(text).length} words, ${known} stand in the lines.`,
+            `Of the text's ${wordsOf(text).length} words, ${known} also occur in the lines.`,
         );
       }
     },

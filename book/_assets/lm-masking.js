@@ -38,7 +38,7 @@
               "table",
               { class: "lm-drawn" },
               h("caption", {}, "All draws so far"),
-              h("thead", {}, h("tr", {}, ...["at a place that is asked stands", "times", "share", "rule"].map((name) => h("th", { scope: "col" }, name)))),
+              h("thead", {}, h("tr", {}, ...["what is at a place asked for", "times", "share", "rule"].map((name) => h("th", { scope: "col" }, name)))),
               this.shares,
             ),
           ),

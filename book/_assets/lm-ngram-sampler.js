@@ -241,7 +241,7 @@
         const what = `Order ${this.order}, ${this.method}: `;
         if (isStuck) return this.say(`${what}stuck. What the model sees was never followed by anything in the text, so every token has probability 0.`);
         const copied = counts.longestCopy(this.ids.slice(1).filter((id) => id > 0));
-        this.say(`${what}${names.length - this.n_given + 1} ${this.unit} drawn. The longest passage that stands like this in the counted text has ${copied} ${this.unit}.`);
+        this.say(`${what}${names.length - this.n_given + 1} ${this.unit} drawn. The longest passage copied from the counted text has ${copied} ${this.unit}.`);
       }
 
       /** Show the distribution of token i. */
@@ -257,8 +257,8 @@
         const { probs, history, seen, total } = this.model.predict(this.ids.slice(0, i + 1), this.order, this.method);
         const write = (ids) => `“${ids.map((id) => showWhitespace(tokens[id])).join(this.unit === "words" ? " " : "")}”`;
         const name = history.length ? write(history) : "nothing";
-        const often = history.length ? `The text goes on after it ${total.toLocaleString("en-US")} ${total === 1 ? "time" : "times"}.` : "";
-        const shorter = history.length > seen.length ? ` Seen was only ${seen.length ? write(seen) : "the shortest history, nothing"}.` : "";
+        const often = history.length ? `It occurs ${total.toLocaleString("en-US")} ${total === 1 ? "time" : "times"} with something after it.` : "";
+        const shorter = history.length > seen.length ? ` Only ${seen.length ? write(seen) : "the shortest history, nothing,"} was seen.` : "";
         const best = [...probs.keys()].sort((a, b) => probs[b] - probs[a]).slice(0, MOST_BARS);
         if (chosen >= 0 && !best.includes(chosen)) best[MOST_BARS - 1] = chosen;
         const mark = i < this.n_given - 1 ? "given" : "drawn";

@@ -4,7 +4,7 @@ Speculative decoding: a cheap draft proposes the next few tokens, the model read
 pass, and keeps those that it would have chosen itself. A pass over eight tokens costs little more
 than one over a single token, since the weights are read from memory once, so every guess that is
 right is nearly free; and what comes out is what would have come out without it. The draft here is
-the text so far: where its last tokens stood before, it proposes what followed them there.
+the text so far: where its last tokens have occurred before, it proposes what followed them there.
 
 Chapter: GPT. Leviathan et al. 2023; Saxena 2023 (prompt lookup).
 """

@@ -99,7 +99,7 @@ def test_half_of_the_vocabulary_is_as_rare_as_the_page_says():
     words = WordTokenizer.train(corpus.train, min_count=3)
     counts = Counter(i for text in corpus.train for i in words.encode(text))
     assert statistics.median(counts.values()) == 7
-    assert "Half of the vocabulary occurs seven times or less" in PAGE
+    assert "Half of the vocabulary occurs seven times or fewer" in PAGE
 
 
 def test_votes_of_single_places_cannot_tell_same_from_other():

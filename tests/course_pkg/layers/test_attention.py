@@ -340,13 +340,14 @@ class TestMultiHeadAttention:
         x, order = normal(rng, B, T, D), torch.tensor([3, 0, 4, 1, 2])
         assert (attention(x)[:, order] - attention(x[:, order])).abs().max() > 1e-3
 
-    def test_qk_norm_makes_scores_independent_of_the_size_of_the_weights(self, rng, fused):
+    @pytest.mark.parametrize("name", ["query", "key"])
+    def test_qk_norm_makes_scores_independent_of_the_size_of_the_weights(self, rng, fused, name):
         qk_norm = lambda width: RMSNorm(width, eps=0.0)  # noqa: E731
         attention = MultiHeadAttention(D, H, has_bias=False, qk_norm=qk_norm, fused=fused)
         randomised(attention, rng)
         x = normal(rng, B, T, D)
         before = attention(x)
-        attention.query.weight.data *= 100.0
+        getattr(attention, name).weight.data *= 100.0
         torch.testing.assert_close(attention(x), before, **EXACT)
 
     def test_dropout_acts_in_training_only(self, rng, fused):

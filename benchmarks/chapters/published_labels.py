@@ -56,6 +56,8 @@ SEEDS = tuple(range(5))
 N_LABELS = (20, 100, 500)
 N_EPOCHS = {20: 15, 100: 8, 500: 3, 6920: 1}
 """Of LoRA, set beforehand; all else follows from them."""
+RTE_EPOCHS = 1
+"""For all of RTE's pairs, as for all film sentences."""
 MINILM_EPOCHS = {20: 20, 100: 12, 500: 8, 6920: 2}
 MINILM_RATES = (1e-4, 3e-4)
 MINILM_LORA_RATES = (1e-3, 3e-3)
@@ -446,10 +448,13 @@ def lora(
     *,
     name: str = "sst2_sentences",
     is_pretrained: bool = True,
+    n_epochs: int | None = None,
+    n_accumulate: int = 1,
 ) -> None:
     """Train the thin layers on one seed's labels, keep them, and ask."""
     arm = f"{name}: LoRA" + ("" if is_pretrained else ", new weights")
-    before = recording.of(arm).get(str(n_labels), {"setting": {"lr": LR}, "drawn_accuracy": []})
+    setting = {"lr": LR} | ({"n_epochs": n_epochs} if n_epochs is not None else {})
+    before = recording.of(arm).get(str(n_labels), {"setting": setting, "drawn_accuracy": []})
     if len(before["drawn_accuracy"]) > seed:
         return
     task = Few(name)
@@ -463,9 +468,10 @@ def lora(
         fine_tune(
             made,
             model.readings(task.drawn(n_labels, seed)),
-            n_epochs=N_EPOCHS[n_labels],
+            n_epochs=n_epochs or N_EPOCHS[n_labels],
             lr=LR,
             seed=seed,
+            n_accumulate=n_accumulate,
         )
         RUN.mkdir(parents=True, exist_ok=True)
         torch.save([parameter.data for parameter in thin], path)
@@ -595,6 +601,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     lora(recording, model, 6920, 0)
     for seed in SEEDS[1:]:
         lora(recording, model, 500, seed)
+    if str(n_pairs := len(Few("rte").train)) not in recording.of("rte: LoRA"):
+        rte = Published("rte")
+        lora(recording, rte, n_pairs, 0, name="rte", n_epochs=RTE_EPOCHS, n_accumulate=4)
+    minilm(recording, 500, SEEDS, is_lora=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What the chapter shows as recorded is what the published model says."""
 
+import json
 import math
 from importlib.util import find_spec
 
@@ -63,6 +64,24 @@ def test_a_row_is_what_the_package_says_of_each_text_by_itself():
     n_bytes = sum(map(len, texts))
     assert found["bits_per_byte"] == pytest.approx(total / math.log(2) / n_bytes, rel=1e-4)
     assert found["n_parameters"] == 5_322_240
+
+
+def test_a_begun_record_is_gone_on_with_and_no_row_measured_twice(tmp_path, monkeypatch):
+    kept = benchmark("published_model")
+    assert set(kept["ladder"]) == set(published_model.LADDERS)
+    path = tmp_path / "published_model.json"
+    missing = {name: row for name, row in kept["ladder"].items() if name != "stories"}
+    path.write_text(json.dumps({**kept, "ladder": missing}))
+    measured = []
+    monkeypatch.setattr(published_model, "load_published", lambda name: None)
+    monkeypatch.setattr(published_model, "row_of", lambda model, texts: measured.append(texts[0]))
+    published_model.main(["--record", str(path)])
+    assert measured == [load_corpus("stories").test[0]]
+    found = json.loads(path.read_text())["ladder"]
+    assert found == {**missing, "stories": None}
+    path.write_text(json.dumps({**kept, "context": 7}))
+    with pytest.raises(SystemExit):
+        published_model.main(["--record", str(path)])
 
 
 def test_the_record_asks_what_the_benchmark_asks():

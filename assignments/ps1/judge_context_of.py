@@ -84,9 +84,9 @@ MISTAKES = mistakes(
     mistake(
         "Texts are shorter than the history.",
         replace={"(1, 2, 3)": "(5, 6)"},
-        hint="Who returns a token too many, everything, or the first tokens instead of the last, "
-        "passes your test. That shows only where a text is longer than its history: try such "
-        "texts.",
+        hint="An answer that returns a token too many, everything, or the first tokens instead of "
+        "the last, passes your test. That shows only where a text is longer than its history: try "
+        "such texts.",
     ),
     mistake(
         "What is right is refused.",

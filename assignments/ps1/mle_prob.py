@@ -102,8 +102,8 @@ MISTAKES = mistakes(
     mistake(
         "The count is divided by how often the token occurs anywhere.",
         replace={"sum(followers.values())": "sum(row[token] for row in counts.values())"},
-        hint="You ask how often this history stands before the token. The question is the other "
-        "way round: how often the token stands after this history.",
+        hint="You ask how often this history comes before the token. The question is the other "
+        "way round: how often the token follows this history.",
     ),
     mistake(
         "A history that was never seen divides by zero.",

@@ -18,14 +18,14 @@
 # - **You write** nine short functions, and a test that judges somebody else's. Each is graded on its own. One more question is answered in words.
 # - **You need** the chapter on n-gram models, and Python's `dict` and `Counter`.
 # - **Time:** about three hours and forty minutes. Each task names its own share.
-# - **Points:** 100. They stand beside each task.
+# - **Points:** 100. They are given beside each task.
 # - **Assistants:** {assistants}
 #
 # How a task works:
 #
 # 1. Read the contract. It says what the function receives and what it must return.
 # 2. Follow the example by hand, on paper.
-# 3. Write your code where the stub stands. Run the test cell below it. Its messages say what is wrong.
+# 3. Write your code in place of the stub. Run the test cell below it. Its messages say what is wrong.
 #
 # The grader runs more tests than you see: other sizes, and other kinds of token. A token may be a string, a number or a tuple, and one text may hold several kinds of them. Two tokens are the same if Python says that they are equal, as `1` and `1.0` are; `1`, `"1"` and `(1,)` are three. So never assume that a token is a word, or that tokens can be sorted.
 #
@@ -110,7 +110,7 @@ def plain(counts):
 # %% [markdown]
 # The three `SENTENCES` above are our training text. They are small enough to count by hand, and we use them in every example.
 #
-# One special token stands between documents: `EOS`, "end of sequence". A document is read as `EOS`, its tokens, `EOS`. The first `EOS` is only context: nobody has to predict it. The last one is predicted, because a model must know when to stop.
+# One special token separates documents: `EOS`, "end of sequence". A document is read as `EOS`, its tokens, `EOS`. The first `EOS` is only context: nobody has to predict it. The last one is predicted, because a model must know when to stop.
 
 # %% [markdown]
 # ## {task}. Count n-grams  (11 points, 25 minutes, difficulty 2 of 5)
@@ -123,7 +123,7 @@ def plain(counts):
 # |---|---|---|
 # | `documents` | list of lists of tokens | at least one document; a document may be empty, and documents may be equal; none contains `eos` |
 # | `order` | `int`, at least 1 | length of the n-grams: the history and the token after it |
-# | `eos` | a token | stands before the first and after the last token of each document |
+# | `eos` | a token | comes before the first and after the last token of each document |
 # | **returns** | `dict[tuple, Counter]` | `counts[history][token]` says how often `token` followed `history`; a `defaultdict` is a `dict` too |
 #
 # - A history is a tuple of the `order - 1` tokens before the target. At order 1 it is the empty tuple `()`.
@@ -586,7 +586,7 @@ print("All visible tests passed.")
 # | **returns** | `dict[tuple, Counter]` | histories of `order - 1` tokens; for each n-gram the number of different tokens seen before it |
 #
 # - A history in `counts` has `order` tokens. Its first token is the one *before*; the rest is the history of the new counts.
-# - At the start of a document histories are shorter than `order` tokens. They begin with `eos`, and nothing can stand before that. Keep these histories and their counts as they are.
+# - At the start of a document histories are shorter than `order` tokens. They begin with `eos`, and nothing can come before that. Keep these histories and their counts as they are.
 # - Return new counters. The old ones must not change, now or later.
 #
 # **By hand.** From the table of task {task:count_ngrams}, with `order = 1`:
@@ -602,7 +602,7 @@ print("All visible tests passed.")
 #
 # <details><summary>Hint</summary>
 #
-# In `counts`, every pair of a history and a token stands once, however often it was seen. So each pair is one more predecessor for an n-gram. Which n-gram?
+# In `counts`, every pair of a history and a token appears once, however often it was seen. So each pair is one more predecessor for an n-gram. Which n-gram?
 #
 # </details>
 
@@ -658,7 +658,7 @@ print("All visible tests passed.")
 #
 # $$P_n(w \mid h) = \frac{\max(c_n(h\,w) - D_n,\, 0)}{\sum_v c_n(h\,v)} + \frac{D_n \cdot N_{1+}(h)}{\sum_v c_n(h\,v)} \cdot P_{n-1}(w \mid h')$$
 #
-# $N_{1+}(h)$ is the number of *different* tokens seen after $h$. The shorter history $h'$ is $h$ without its first token. Below order 1 stands the uniform distribution: $P_0(w) = 1/V$. The counts $c_n$ are plain counts at the highest order and continuation counts below it. The caller has prepared them.
+# $N_{1+}(h)$ is the number of *different* tokens seen after $h$. The shorter history $h'$ is $h$ without its first token. Below order 1 comes the uniform distribution: $P_0(w) = 1/V$. The counts $c_n$ are plain counts at the highest order and continuation counts below it. The caller has prepared them.
 #
 # **Contract.** `kneser_ney_prob(counts_by_order, history, token, *, discounts, vocab_size)`
 #

@@ -319,7 +319,7 @@ MISTAKES = mistakes(
     mistake(
         "Every piece has a list of its own.",
         replace={"i for piece in pieces for i in": "", "merges)]": "merges) for piece in pieces]"},
-        hint="You return a list of lists. The ids of all your pieces should stand in one list; "
+        hint="You return a list of lists. The ids of all your pieces should be in one list; "
         "extend it piece by piece.",
         keeps=0.5,
     ),

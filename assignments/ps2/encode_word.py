@@ -298,7 +298,7 @@ def merge_once(word, vocabulary, merges):
 
 
 @mistake(
-    hint="A pair may stand at several places of a word, and you merge only the first. Look at "
+    hint="A pair may occur several times in a word, and you merge only the first. Look at "
     "what happens after a merge was found.",
 )
 def merge_each_pair_once(word, vocabulary, merges):

@@ -54,15 +54,15 @@ MISTAKES = mistakes(
     mistake(
         "Both ids of every pair differ.",
         replace={"pairs = (1, 1), (1, 2)": "pairs = (2, 1), (1, 2)"},
-        hint="Who merges from right to left, or uses an id for two merges, passes your test. Both "
-        "show where the two ids of the pair are the same and three of them stand in a row: try "
-        "that.",
+        hint="An answer that merges from right to left, or uses an id for two merges, passes your "
+        "test. Both show where the two ids of the pair are the same and three of them come in a "
+        "row: try that.",
     ),
     mistake(
         "Both ids of every pair are the same.",
         replace={"pairs = (1, 1), (1, 2)": "pairs = (1, 1), (2, 2)"},
-        hint="Who merges the pair turned round as well passes your test. That shows only where its "
-        "two ids differ: try lists in which they stand in both orders.",
+        hint="An answer that merges the pair turned round as well passes your test. That shows "
+        "only where its two ids differ: try lists in which they come in both orders.",
     ),
     mistake(
         "The lists are too short.",
@@ -77,14 +77,14 @@ MISTAKES = mistakes(
                 "sorted(implementation(*call)) == sorted(merge_pair(*call))"
             )
         },
-        hint="Who merges from right to left passes your test. Its result has the right ids at "
-        "other places: try a run of three, and compare the whole lists.",
+        hint="An answer that merges from right to left passes your test. Its result has the right "
+        "ids at other places: try a run of three, and compare the whole lists.",
     ),
     mistake(
         "The merged id is always a new one.",
         replace={"(9, 1)": "(9, 8)"},
-        hint="Who merges again what has just been merged passes your test. That shows only where "
-        "the merged id is one of the pair's own, and the contract lets it be: try that.",
+        hint="An answer that merges again what has just been merged passes your test. That shows "
+        "only where the merged id is one of the pair's own, and the contract lets it be: try that.",
     ),
     mistake(
         "One call that agrees is enough.",

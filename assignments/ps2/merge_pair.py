@@ -166,8 +166,8 @@ def merge_from_the_right(ids, pair, merged):
 
 
 @mistake(
-    hint="The first occurrence is merged well, but then you stop. A pair may stand at several "
-    "places: go on behind the merge.",
+    hint="The first occurrence is merged well, but then you stop. A pair may occur several "
+    "times: go on after the merge.",
 )
 def merge_first_only(ids, pair, merged):
     """Only the first occurrence is merged."""
@@ -225,7 +225,7 @@ def merge_merges(ids, pair, merged):
 
 
 @mistake(
-    hint="You look at the places 0 and 1, then 2 and 3. But a pair may also stand at 1 and 2. "
+    hint="You look at the places 0 and 1, then 2 and 3. But a pair may also be at 1 and 2. "
     "Move by two only after a merge.",
 )
 def step_by_two(ids, pair, merged):

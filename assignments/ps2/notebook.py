@@ -18,14 +18,14 @@
 # - **You write** seven functions, and a test that judges somebody else's. Each is graded on its own. One more question is answered in words.
 # - **You need** the chapter on tokenization, and Python's `dict`, `list` and `bytes`.
 # - **Time:** about three hours. Each task names its own share.
-# - **Points:** 100. They stand beside each task.
+# - **Points:** 100. They are given beside each task.
 # - **Assistants:** {assistants}
 #
 # How a task works:
 #
 # 1. Read the contract. It says what the function receives and what it must return.
 # 2. Follow the example by hand, on paper.
-# 3. Write your code where the stub stands. Run the test cell below it. Its messages say what is wrong.
+# 3. Write your code in place of the stub. Run the test cell below it. Its messages say what is wrong.
 #
 # The grader runs more tests than you see: other words, other sizes, and texts in many scripts.
 #

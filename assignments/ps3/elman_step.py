@@ -153,8 +153,8 @@ MISTAKES = mistakes(
             " + hidden @ weight_hh.T + bias_hh": "",
             "torch.tanh(total)": "torch.tanh(total) + hidden",
         },
-        hint="You add the old state behind the tanh. It goes through its own weights, and stands "
-        "inside the tanh beside the inputs.",
+        hint="You add the old state after the tanh. It goes through its own weights, and belongs "
+        "inside the tanh, together with the inputs.",
     ),
     mistake(
         "The biases are added after the tanh.",

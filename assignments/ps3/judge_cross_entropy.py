@@ -66,14 +66,14 @@ MISTAKES = mistakes(
     mistake(
         "What is to be ignored is always negative.",
         replace={"ids, 1)": "ids, -100)"},
-        hint="Who ignores all negative targets, whatever ignore_index is, passes your test. The "
-        "contract lets it be one of the ids as well: try that.",
+        hint="An answer that ignores all negative targets, whatever ignore_index is, passes your "
+        "test. The contract lets it be one of the ids as well: try that.",
     ),
     mistake(
         "Something always counts.",
         replace={", (logits, none, -100)": ""},
-        hint="Who divides 0 by 0 where no row counts passes your test. The contract says what the "
-        "loss is then: try it, and remember that nan equals nothing.",
+        hint="An answer that divides 0 by 0 where no row counts passes your test. The contract "
+        "says what the loss is then: try it, and remember that nan equals nothing.",
     ),
     mistake(
         "Nothing is ever ignored.",

@@ -224,7 +224,7 @@ MISTAKES = mistakes(
     mistake(
         "A gate is made of every fourth number instead of one block.",
         replace={"chunk(4, dim=-1)": "unflatten(-1, (-1, 4)).unbind(-1)"},
-        hint="You take every fourth number for a gate. The blocks stand one after the other: the "
+        hint="You take every fourth number for a gate. The blocks come one after the other: the "
         "first R numbers are the input gate.",
         keeps=0.5,
     ),

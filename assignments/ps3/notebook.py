@@ -18,14 +18,14 @@
 # - **You write** eight short functions, and a test that judges somebody else's. Each is graded on its own. One more question is answered in words.
 # - **You need** the chapters on the fixed-window model and on recurrent networks, and a little of PyTorch: indexing, `@`, broadcasting, `backward`.
 # - **Time:** about four hours. Each task names its own share.
-# - **Points:** 100. They stand beside each task.
+# - **Points:** 100. They are given beside each task.
 # - **Assistants:** {assistants}
 #
 # How a task works:
 #
 # 1. Read the contract. It says what the function receives and what it must return.
 # 2. Follow the example by hand, on paper.
-# 3. Write your code where the stub stands. Run the test cell below it. Its messages say what is wrong.
+# 3. Write your code in place of the stub. Run the test cell below it. Its messages say what is wrong.
 #
 # The grader runs more tests than you see: other sizes, `float32` and `float64`.
 #
@@ -894,7 +894,7 @@ else:
 # ## {task}. In your own words  (8 points, 20 minutes, difficulty 3 of 5)
 #
 # 1. In an LSTM, suppose that the forget gate of one memory cell is always 0.9. By which factor does a gradient shrink on its way back through 20 steps of that cell's memory? Through 100 steps? By which factor would it shrink through 100 steps if the gate were always 0.99? What does an Elman network have in the place of this factor, and why is that worse?
-# 2. A network is trained in pieces of 20 steps. To predict a word it would have to use a name that stood 50 steps before. *Can* the trained network use that name at all? What makes it hard to *learn* to? Keep apart what the value of the state does, and what its gradient does.
+# 2. A network is trained in pieces of 20 steps. To predict a word it would have to use a name that came 50 steps before. *Can* the trained network use that name at all? What makes it hard to *learn* to? Keep apart what the value of the state does, and what its gradient does.
 # 3. A friend clips the gradient of each weight matrix on its own to the norm 1, instead of all together. Give two gradients for which this changes the direction of the update.
 #
 # Write at most 180 words.

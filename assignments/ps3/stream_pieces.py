@@ -231,7 +231,7 @@ MISTAKES = mistakes(
         "The target is the id plus one, not the id one place on.",
         replace={"ids[1 : n_inputs + 1].reshape(batch_size, n_steps)": "inputs + 1"},
         hint="You add 1 to the id. But ids are names, not quantities: the target is the id that "
-        "stands one place further in the text.",
+        "comes one place later in the text.",
     ),
     mistake(
         "The targets are shifted by two places.",

@@ -186,7 +186,7 @@ MISTAKES = mistakes(
         "What is to come is not hidden.",
         replace={".tril()": ""},
         hint="You hide the padding but not what is to come. Each place may see itself and what "
-        "stands before it.",
+        "comes before it.",
     ),
     mistake(
         "Padding is not hidden.",
@@ -223,7 +223,7 @@ MISTAKES = mistakes(
     mistake(
         "Everything after the first padding is hidden.",
         replace={"ids != pad_id": "(ids == pad_id).cumsum(dim=1) == 0"},
-        hint="You hide everything from the first padding on. Padding may stand on the left or in "
+        hint="You hide everything from the first padding on. Padding may be on the left or in "
         "the middle: only the places that have pad_id are hidden.",
     ),
     mistake(
@@ -236,7 +236,7 @@ MISTAKES = mistakes(
     mistake(
         "The batch and the heads are exchanged.",
         replace={"is_real[:, None, None, :]": "is_real[None, :, None, :]"},
-        hint="Your texts stand on the second axis, where the heads belong. The batch comes first: "
+        hint="Your texts are on the second axis, where the heads belong. The batch comes first: "
         "(B, 1, T, T).",
         keeps=0.3,
     ),

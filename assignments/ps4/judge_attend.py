@@ -87,16 +87,16 @@ MISTAKES = mistakes(
     mistake(
         "Every query may look somewhere.",
         replace={"mask[0, ..., 1, :] = False": "mask[0, ..., 1, :] = True"},
-        hint="Who gives a query that may look nowhere the mean of all values, or nan, passes your "
-        "test. The contract says what it gets: try a mask with such a row.",
+        hint="An answer that gives a query that may look nowhere the mean of all values, or nan, "
+        "passes your test. The contract says what it gets: try a mask with such a row.",
     ),
     mistake(
         "All texts have the same mask.",
         replace={
             "mask[0, ..., 1, :] = False": "mask[:] = mask[0].clone()\nmask[..., 1, :] = False"
         },
-        hint="Who takes the first text's mask for all of them passes your test. That shows only "
-        "where texts have different masks: give each its own.",
+        hint="An answer that takes the first text's mask for all of them passes your test. That "
+        "shows only where texts have different masks: give each its own.",
     ),
     mistake(
         "Only small scores are tried.",
@@ -107,14 +107,14 @@ MISTAKES = mistakes(
     mistake(
         "Values are as wide as keys.",
         replace={"(6, 2)": "(6, 5)"},
-        hint="Who takes the scale from the width of the values passes your test. That shows only "
-        "where values and keys are not equally wide: give each axis a size of its own.",
+        hint="An answer that takes the scale from the width of the values passes your test. That "
+        "shows only where values and keys are not equally wide: give each axis a size of its own.",
     ),
     mistake(
         "Only tensors of three axes are tried.",
         replace={"torch.randn(2, 3, *size": "torch.randn(2, *size", "rand(2, 1, 4": "rand(2, 4"},
-        hint="Who counts axes from the left passes your test. That shows only where there are more "
-        "or fewer of them, as with heads: try tensors of two, three and four axes.",
+        hint="An answer that counts axes from the left passes your test. That shows only where "
+        "there are more or fewer of them, as with heads: try tensors of two, three and four axes.",
     ),
     mistake(
         "The last bit must agree.",

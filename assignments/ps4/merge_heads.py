@@ -113,7 +113,7 @@ MISTAKES = mistakes(
         "The shape is right, but places and heads are mixed up.",
         replace={"heads.transpose(-3, -2)": "heads"},
         hint="You reshape without a transpose. The shape is right, but a place then gets numbers "
-        "of other places. First bring the heads behind the places.",
+        "of other places. First move the heads after the places.",
     ),
     mistake(
         "The numbers of the heads are interleaved.",
@@ -157,7 +157,7 @@ MISTAKES = mistakes(
                 "heads.reshape(*axes, n_heads * n_places, width)"
             ),
         },
-        hint="You put the heads behind each other, so that there are H times as many places. Join "
+        hint="You put the heads one after another, so that there are H times as many places. Join "
         "them along the features.",
     ),
     mistake(
@@ -172,7 +172,7 @@ MISTAKES = mistakes(
     mistake(
         "The axis of the heads is still there.",
         replace={"side_by_side.reshape(*axes, n_places, n_heads * width)": "side_by_side"},
-        hint="You bring the heads behind the places, but leave them as an axis of their own. Make "
+        hint="You move the heads after the places, but leave them as an axis of their own. Make "
         "one axis of heads and features.",
         keeps=0.5,
     ),

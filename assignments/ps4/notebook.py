@@ -18,16 +18,16 @@
 # - **You write** nine short functions, and a test that judges somebody else's. Each is graded on its own. One more question is answered in words.
 # - **You need** the chapters on sequence to sequence and on self-attention, and from PyTorch: `@` with leading axes, broadcasting, `transpose`, `reshape`.
 # - **Time:** about four hours and a half. Each task names its own share.
-# - **Points:** 100. They stand beside each task.
+# - **Points:** 100. They are given beside each task.
 # - **Assistants:** {assistants}
 #
 # How a task works:
 #
 # 1. Read the contract. It says what the function receives and what it must return.
 # 2. Follow the example by hand, on paper.
-# 3. Write your code where the stub stands. Run the test cell below it. Its messages say what is wrong.
+# 3. Write your code in place of the stub. Run the test cell below it. Its messages say what is wrong.
 #
-# The grader runs more tests than you see: other sizes, `float32` and `float64`, tensors whose numbers stand in memory in another order, as they do after a transpose.
+# The grader runs more tests than you see: other sizes, `float32` and `float64`, tensors whose numbers are stored in memory in another order, as they do after a transpose.
 #
 # Rules for the whole set:
 #
@@ -502,7 +502,7 @@ print("All visible tests passed.")
 #
 # <details><summary>Hint</summary>
 #
-# Compare the places of the queries, as a column, with those of the keys, as a row. At which place of the text does the first query stand? Or look up `torch.tril` and its argument `diagonal`.
+# Compare the places of the queries, as a column, with those of the keys, as a row. At which place of the text is the first query? Or look up `torch.tril` and its argument `diagonal`.
 #
 # </details>
 
@@ -549,11 +549,11 @@ print("All visible tests passed.")
 # | argument | type | meaning |
 # |---|---|---|
 # | `ids` | `int64`, `(B, T)` | texts, filled up with `pad_id`; all other ids are 0 or above |
-# | `pad_id` | `int` | what stands where there is no token; may be 0 or negative |
+# | `pad_id` | `int` | the id that marks a place without a token; may be 0 or negative |
 # | **returns** | bool, `(B, 1, T, T)` | True where a query (third axis) may look at a key (last axis) |
 #
-# - A query may look at a key if the key stands at its own place or before it, **and** is no padding.
-# - That is all. Padding may stand on the right, on the left, or in between. A query that *is* padding may look where all others may: nobody reads what it finds. So some rows may be all False, and your `attend` gives zeros there.
+# - A query may look at a key if the key is at its own place or before it, **and** is no padding.
+# - That is all. Padding may be on the right, on the left, or in between. A query that *is* padding may look where all others may: nobody reads what it finds. So some rows may be all False, and your `attend` gives zeros there.
 # - The second axis, of length 1, is for the heads: the mask is the same for all of them.
 #
 # **By hand.** `pad_id` is 9. One text, `[5, 9, 7]`:

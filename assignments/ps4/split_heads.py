@@ -170,7 +170,7 @@ MISTAKES = mistakes(
     mistake(
         "The heads are the first axis.",
         replace={"heads.transpose(-3, -2)": "heads.movedim(-2, 0)"},
-        hint="Your heads stand before the batch. They stand right before the places: "
+        hint="Your heads come before the batch. They belong right before the places: "
         "(..., H, T, K).",
         keeps=0.5,
     ),

@@ -362,7 +362,7 @@ MISTAKES = mistakes(
         "The norms have no parameters.",
         replace={'norm = D + has_bias * D * (config["norm"] == "layer")': "norm = 0"},
         hint="You leave out the norms. Mean and variance are computed, but the weight (and bias) "
-        "behind them is learned: two norms in each block, and a last one.",
+        "after them is learned: two norms in each block, and a last one.",
         keeps=0.5,
     ),
     mistake(

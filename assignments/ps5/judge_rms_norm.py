@@ -60,20 +60,20 @@ MISTAKES = mistakes(
     mistake(
         "Eps is too small to be seen.",
         replace={"weight.double(), 0.5": "weight.double(), 1e-9"},
-        hint="Who leaves eps out, or puts it in another place, passes your test. That shows only "
-        "where eps is of the size of the squares: it may be any number above 0.",
+        hint="An answer that leaves eps out, or puts it in another place, passes your test. That "
+        "shows only where eps is of the size of the squares: it may be any number above 0.",
     ),
     mistake(
         "All weights are 1.",
         replace={"torch.randn(4, generator": "torch.ones(4) + 0 * torch.randn(4, generator"},
-        hint="Who leaves the weight out passes your test. That shows only where weights are not "
-        "all 1, as they are in a new layer: take some that differ.",
+        hint="An answer that leaves the weight out passes your test. That shows only where weights "
+        "are not all 1, as they are in a new layer: take some that differ.",
     ),
     mistake(
         "There is one vector.",
         replace={"torch.randn(3, 4": "torch.randn(1, 4"},
-        hint="Who averages the squares over all vectors at once passes your test. That shows only "
-        "where there are several, of different lengths: try those.",
+        hint="An answer that averages the squares over all vectors at once passes your test. That "
+        "shows only where there are several, of different lengths: try those.",
     ),
     mistake(
         "No float16 is tried.",
@@ -88,8 +88,8 @@ MISTAKES = mistakes(
                 "not torch.allclose(found.double(), right.double(), rtol=0.01)"
             )
         },
-        hint="Who returns float32 for float16 passes your test. The result has the dtype of x, "
-        "also where something was computed in another: compare the dtypes.",
+        hint="An answer that returns float32 for float16 passes your test. The result has the "
+        "dtype of x, also where something was computed in another: compare the dtypes.",
     ),
     mistake(
         "The last bit must agree.",

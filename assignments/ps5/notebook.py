@@ -13,19 +13,19 @@
 # %% [markdown]
 # # Problem set 5: the transformer
 #
-# You will write everything that a transformer block is made of besides self-attention: two ways to say where a word stands, two norms, the feed-forward layer, the wiring of the block, the attention with which a decoder reads an encoder, and the count of all parameters. In the end your parts replace those of the course's own models and learn beside them.
+# You will write everything that a transformer block is made of besides self-attention: two ways to say where a word is, two norms, the feed-forward layer, the wiring of the block, the attention with which a decoder reads an encoder, and the count of all parameters. In the end your parts replace those of the course's own models and learn beside them.
 #
 # - **You write** eight short functions, and a test that judges somebody else's. Each is graded on its own. One more question is answered in words.
 # - **You need** the chapters on self-attention, positions and the transformer, and some PyTorch: `@`, broadcasting, `mean(dim=-1, keepdim=True)`.
 # - **Time:** about four hours and twenty minutes. Each task names its own share.
-# - **Points:** 100. They stand beside each task.
+# - **Points:** 100. They are given beside each task.
 # - **Assistants:** {assistants}
 #
 # How a task works:
 #
 # 1. Read the contract. It says what the function receives and what it must return.
 # 2. Follow the example by hand, on paper.
-# 3. Write your code where the stub stands. Run the test cell below it. Its messages say what is wrong.
+# 3. Write your code in place of the stub. Run the test cell below it. Its messages say what is wrong.
 #
 # The grader runs more tests than you see: other shapes, `float32` and `float64`, very large and very small numbers, and the gradient of everything that you compute.
 #
@@ -36,7 +36,7 @@
 # - Do not change your arguments. The caller still needs them.
 # - A result has the dtype of the tensors that you were given, unless the contract says otherwise, and whatever torch's default dtype is. So write `torch.zeros_like(x)` or `x.new_zeros(3)`, and not `torch.zeros(3)`.
 # - Floats are `float32` or `float64`, unless a contract names others. Results in `float32` must be right to about 4 digits, in `float64` to 9. In half precision, what is said there counts.
-# - A tensor may be a view of another, with gaps in memory: `reshape` can deal with that, `view` cannot. Where three dots stand, or `B`, an axis may have length 0.
+# - A tensor may be a view of another, with gaps in memory: `reshape` can deal with that, `view` cannot. Where there are three dots, or `B`, an axis may have length 0.
 # - Gradients must flow from the result to every float tensor that you are given.
 # - Keep the names of the functions and of their arguments.
 
@@ -105,7 +105,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # | **returns** | `float32`, `(..., D)` | one row for each position; `float32` whatever torch's default dtype is |
 #
 # - Column $2i$ holds $\sin(p / 10000^{2i/D})$, and column $2i + 1$ holds $\cos(p / 10000^{2i/D})$, with $p$ the position and $i = 0, 1, \ldots, D/2 - 1$.
-# - Compute angles in `float32` or in `float64`: in half precision late positions could not be told apart. Late ones need be right to two digits behind the point only.
+# - Compute angles in `float32` or in `float64`: in half precision late positions could not be told apart. Late ones need be right to only two digits after the point.
 #
 # **By hand.** `D = 4`. The frequencies are $10000^0 = 1$ and $10000^{-1/2} = 0.01$.
 #
@@ -158,7 +158,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. Rotary positions  (11 points, 35 minutes, difficulty 3 of 5)
 #
-# **Why.** What matters about two words is rarely where they stand, but how far apart. Su and others (2021) do not add positions to the embeddings at all: they *turn* queries and keys, by an angle that grows with the position. The dot product of two turned vectors depends on the difference of their angles alone. Almost all large models today do this.
+# **Why.** What matters about two words is rarely where they are, but how far apart. Su and others (2021) do not add positions to the embeddings at all: they *turn* queries and keys, by an angle that grows with the position. The dot product of two turned vectors depends on the difference of their angles alone. Almost all large models today do this.
 #
 # **Contract.** `rotate(x, positions, base)`
 #

@@ -404,7 +404,7 @@ MISTAKES = mistakes(
             "middle + feed_forward(norm_2(middle))": "norm_2(middle + feed_forward(middle))",
         },
         hint="You normalise after adding, as in 2017: post-norm. In a pre-norm block the norm "
-        "stands before the sublayer, and nothing ever normalises the residual path itself.",
+        "comes before the sublayer, and nothing ever normalises the residual path itself.",
     ),
     mistake(
         "The residual connection starts behind the norm.",

@@ -328,8 +328,8 @@ MISTAKES = mistakes(
     mistake(
         "The positions are counted anew from 0, whatever was given.",
         replace={"positions.to(": "torch.arange(len(positions)).to("},
-        hint="Your rows are turned as if they stood at 0, 1, 2 and so on, whatever `positions` "
-        "says. With a cache, new rows stand at later positions: turn each by the one that you are "
+        hint="Your rows are turned as if they were at 0, 1, 2 and so on, whatever `positions` "
+        "says. With a cache, new rows are at later positions: turn each by the one that you are "
         "given.",
     ),
     mistake(
@@ -357,7 +357,7 @@ MISTAKES = mistakes(
         "The positions run along the first axis but one that is found from the left.",
         replace={"torch.float32).unsqueeze(-1) *": "torch.float32).reshape(-1, 1, 1) *"},
         hint="Your angles stand beside the wrong axis of x. The positions are its last axis but "
-        "one, whatever stands before: a table of shape (T, K/2) meets it by itself.",
+        "one, whatever comes before: a table of shape (T, K/2) meets it by itself.",
     ),
     mistake(
         "The angles are computed in the dtype of x.",

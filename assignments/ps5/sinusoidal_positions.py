@@ -222,7 +222,7 @@ MISTAKES = mistakes(
                 "torch.arange(positions.numel()).reshape(positions.shape).unsqueeze(-1)"
             )
         },
-        hint="Your rows are those of the positions 0, 1, 2 and so on, whatever stands in "
+        hint="Your rows are those of the positions 0, 1, 2 and so on, whatever is in "
         "`positions`. A text that goes on after others starts later: use the numbers that you are "
         "given.",
     ),
@@ -230,7 +230,7 @@ MISTAKES = mistakes(
         "Only a row of positions is understood.",
         replace={"positions.unsqueeze(-1)": "positions.unsqueeze(1)"},
         hint="For a row of positions you are right. For a grid of them you put the new axis in the "
-        "second place; it belongs at the end, whatever shape stands before it.",
+        "second place; it belongs at the end, whatever shape comes before it.",
     ),
     mistake(
         "The angles are computed in half precision.",

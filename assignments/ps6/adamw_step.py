@@ -361,7 +361,7 @@ MISTAKES = mistakes(
     mistake(
         "The decay is not multiplied by the learning rate.",
         replace={"lr * (direction + decay * weight)": "lr * direction - decay * weight"},
-        hint="You subtract decay times the weight, whatever the learning rate. It stands inside "
+        hint="You subtract decay times the weight, whatever the learning rate. It belongs inside "
         "the brackets: where the rate falls to 0, the weights come to rest.",
         keeps=0.5,
     ),

@@ -360,7 +360,7 @@ MISTAKES = mistakes(
             ),
         },
         hint="You count one prediction too many in each padded row: the last real id predicts "
-        "nothing, since what stands behind it is padding.",
+        "nothing, since what comes after it is padding.",
         keeps=0.5,
     ),
     mistake(

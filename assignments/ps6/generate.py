@@ -667,7 +667,7 @@ MISTAKES = mistakes(
             "torch.cat([text, newest], dim=1)": "torch.cat([text, added[:, None]], dim=1)",
         },
         hint="Your texts are right, but in finished rows the model reads what was chosen, and not "
-        "stop_id, which stands in the text. What it reads must be what is written.",
+        "stop_id, which is in the text. What it reads must be what is written.",
     ),
     mistake(
         "The last id is read, though nobody asks what follows it.",

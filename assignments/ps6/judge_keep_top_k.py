@@ -56,8 +56,9 @@ MISTAKES = mistakes(
     mistake(
         "No two logits are equal.",
         replace={".mul(2).round()": ""},
-        hint="Who keeps exactly k of equal logits, or counts equal ones once, passes your test. "
-        "The contract says what becomes of them: round your logits, or write some by hand.",
+        hint="An answer that keeps exactly k of equal logits, or counts equal ones once, passes "
+        "your test. The contract says what becomes of them: round your logits, or write some by "
+        "hand.",
     ),
     mistake(
         "There is one row.",
@@ -68,8 +69,8 @@ MISTAKES = mistakes(
     mistake(
         "No k is above V.",
         replace={", 6, 8)": ", 6)"},
-        hint="Who refuses a k above V passes your test. The contract allows it, and then all stay: "
-        "ask for more than a row has.",
+        hint="An answer that refuses a k above V passes your test. The contract allows it, and "
+        "then all stay: ask for more than a row has.",
     ),
     mistake(
         "It is not looked at what stands where something is cut off.",

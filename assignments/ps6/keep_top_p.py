@@ -360,8 +360,8 @@ MISTAKES = mistakes(
                 "math.prod(probs.shape[:-1]), -1).reshape(probs.shape)"
             )
         },
-        hint="You let as many ids stand in every row as in the first. How many it takes to reach "
-        "p is another number in each row.",
+        hint="You keep as many ids in every row as in the first. How many it takes to reach "
+        "p differs from row to row.",
     ),
     mistake(
         "With a p of 1 the rarest ids are lost by rounding.",

@@ -246,7 +246,7 @@ MISTAKES = mistakes(
         "The cosine falls to 0, whatever the final rate is.",
         replace={"final + (peak - final) * height": "peak * height"},
         hint="Your cosine falls to 0. It falls from the peak to the final rate: `final` is where "
-        "it stands in the end, and the rest of the way is peak - final.",
+        "it ends, and the rest of the way is peak - final.",
         keeps=0.5,
     ),
     mistake(

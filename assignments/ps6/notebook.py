@@ -18,14 +18,14 @@
 # - **You write** eight short functions, and a test that judges somebody else's. Each is graded on its own. One more question is answered in words.
 # - **You need** the chapters on training transformers and on GPT, and some PyTorch: indexing with tensors, `cumsum`, `sort`, `gather`, `torch.where`.
 # - **Time:** about four hours. Each task names its own share.
-# - **Points:** 100. They stand beside each task.
+# - **Points:** 100. They are given beside each task.
 # - **Assistants:** {assistants}
 #
 # How a task works:
 #
 # 1. Read the contract. It says what the function receives and what it must return.
 # 2. Follow the example by hand, on paper.
-# 3. Write your code where the stub stands. Run the test cell below it. Its messages say what is wrong.
+# 3. Write your code in place of the stub. Run the test cell below it. Its messages say what is wrong.
 #
 # The grader runs more tests than you see: other shapes, other numbers, `float32` and `float64`, and the ends of every range that a contract names.
 #
@@ -345,7 +345,7 @@ print("All visible tests passed.")
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `logits` | floats, also `float16` and `bfloat16`, `(B, T, V)`, each at least 1 | what the model makes of `ids`: row $t$ scores every id that might stand at $t + 1$ |
+# | `logits` | floats, also `float16` and `bfloat16`, `(B, T, V)`, each at least 1 | what the model makes of `ids`: row $t$ scores every id that might come at $t + 1$ |
 # | `ids` | `int64`, `(B, T)` | the texts, each padded at its end |
 # | `lengths` | `int64`, `(B,)` | how many ids of each row are real, from 0 to `T`; the rest is padding |
 # | **returns** | a tensor of shape `()` | the mean of $-\ln p(\text{next id})$ over all predictions that count, in nats |
@@ -356,7 +356,7 @@ print("All visible tests passed.")
 #
 # > **Small print.**
 # >
-# > - In the padding any number may stand as an id, such as 0, -1 or `V`. A real id of 0 counts as any other.
+# > - In the padding any number may be used as an id, such as 0, -1 or `V`. A real id of 0 counts as any other.
 # > - The logits of positions that do not count play no part, even if they are nan or infinite, and their gradient is 0.
 # > - Logits that count are finite, and may be thousands apart.
 # > - If no prediction counts, the loss is 0, and `backward` works: all gradients are 0.
@@ -445,7 +445,7 @@ print("All visible tests passed.")
 # | argument | type | meaning |
 # |---|---|---|
 # | `logits` | floats, also `float16` and `bfloat16`, `(..., V)`, with `V` at least 1 | a row of scores for each draw; none is nan or +inf, some may be -inf |
-# | `k` | `int`, 1 or more | how many of each row stand; it may be above `V` |
+# | `k` | `int`, 1 or more | how many of each row are kept; it may be above `V` |
 # | **returns** | a new tensor, as `logits` | the logits, with -inf where an id is cut off |
 #
 # - In each row, the `k` largest logits stay exactly as they are, and so does every logit that equals the smallest of these. All others become -inf.

@@ -221,7 +221,7 @@ MISTAKES = mistakes(
         "The targets are the ids plus one.",
         replace={"ids[places + 1]": "ids[places] + 1"},
         hint="You add 1 to the ids. What is one further on is the *place* in the stream: the "
-        "target of an id is the id that stands behind it.",
+        "target of an id is the id that comes after it.",
     ),
     mistake(
         "The targets are the ids before the inputs.",
@@ -232,7 +232,7 @@ MISTAKES = mistakes(
     mistake(
         "The targets are two places further on.",
         replace={"ids[places + 1]": "ids[(places + 2) % len(ids)]"},
-        hint="Your targets stand two places behind the inputs. Each id is to predict its very "
+        hint="Your targets are two places after the inputs. Each id is to predict its very "
         "next neighbour.",
     ),
     mistake(

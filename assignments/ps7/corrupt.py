@@ -154,7 +154,7 @@ MISTAKES = mistakes(
         "The targets are what is seen, not what was there.",
         replace={"torch.where(chosen, ids, IGNORE)": "torch.where(chosen, seen, IGNORE)"},
         hint="Your targets are taken from the text after it was changed, so the model would learn "
-        "to predict [MASK]. The target is the id that really stood there.",
+        "to predict [MASK]. The target is the id that was really there.",
     ),
     mistake(
         "A chosen position that stays as it is has no target.",

@@ -228,7 +228,7 @@ MISTAKES = mistakes(
     mistake(
         "What stands before the first sentinel goes to the first gap.",
         replace={"current = None": "current = sentinel_ids[0]"},
-        hint="You put tokens that stand before any sentinel into the first gap. They belong to "
+        hint="You put tokens that come before any sentinel into the first gap. They belong to "
         "none, and are dropped.",
     ),
     mistake(
@@ -260,7 +260,7 @@ MISTAKES = mistakes(
             )
         },
         hint="You leave out tokens that the span already has. A word may well occur twice: take "
-        "every token that stands there.",
+        "every token that is there.",
     ),
     mistake(
         "The sentinel 0 is not seen.",
@@ -287,7 +287,7 @@ MISTAKES = mistakes(
             """
         },
         hint="The span at the very end of the targets is missing from your result. It also ends "
-        "where the targets end, without a sentinel behind it.",
+        "where the targets end, without a sentinel after it.",
     ),
     mistake(
         "The spans are put at the end of the text.",
@@ -305,7 +305,7 @@ MISTAKES = mistakes(
                 return filled
             """
         },
-        hint="Your result is right, but it also stands in the caller's `inputs`. The text with its "
+        hint="Your result is right, but it is also in the caller's `inputs`. The text with its "
         "gaps is still needed: build a new list.",
     ),
 )

@@ -183,7 +183,7 @@ MISTAKES = mistakes(
     mistake(
         "The targets lack the last sentinel.",
         replace={"[*targets, last]": "targets"},
-        hint="Your targets end with the last span. One more sentinel stands behind it: how else "
+        hint="Your targets end with the last span. One more sentinel comes after it: how else "
         "would the decoder say that it has finished?",
     ),
     mistake(
@@ -200,7 +200,7 @@ MISTAKES = mistakes(
             ),
             "last = sentinel_ids[n_spans]": ("last = sentinel_ids[max(n_spans - 1, 0)]"),
         },
-        hint="Your targets name each span behind its tokens. The sentinel comes first, and then "
+        hint="Your targets name each span after its tokens. The sentinel comes first, and then "
         "what it stands for; the one at the end stands for nothing.",
     ),
     mistake(
@@ -217,7 +217,7 @@ MISTAKES = mistakes(
                 inputs.append(token)
             """: "inputs.append(token)"
         },
-        hint="Your inputs still hold the hidden tokens, so the answer stands in the question. Only "
+        hint="Your inputs still hold the hidden tokens, so the answer is in the question. Only "
         "the sentinel takes their place there.",
     ),
     mistake(
@@ -248,7 +248,7 @@ MISTAKES = mistakes(
             "inputs, targets = [], []": "inputs, targets, sentinel_ids = "
             "[], [], sorted(sentinel_ids)"
         },
-        hint="You sort the sentinels. They are used as they stand in the list, which need not be "
+        hint="You sort the sentinels. They are used in the order of the list, which need not be "
         "sorted; in T5 they count downwards.",
         keeps=0.5,
     ),

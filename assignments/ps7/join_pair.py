@@ -218,7 +218,7 @@ MISTAKES = mistakes(
             "*second, sep_id]": "*second]",
             "[1] * (len(second) + 1)": "[1] * len(second)",
         },
-        hint="Your row ends with the second text. A [SEP] stands behind each of the two, also at "
+        hint="Your row ends with the second text. A [SEP] comes after each of the two, also at "
         "the very end.",
         keeps=0.5,
     ),
@@ -226,7 +226,7 @@ MISTAKES = mistakes(
         "The first [SEP] belongs to segment 1.",
         replace={"(len(first) + 2)": "(len(first) + 1)", "(len(second) + 1)": "(len(second) + 2)"},
         hint="Your segment 1 begins with the first [SEP]. That one still belongs to the first "
-        "text: segment 0 is [CLS], the first text and the [SEP] behind it.",
+        "text: segment 0 is [CLS], the first text and the [SEP] after it.",
     ),
     mistake(
         "Segments count from 1.",
@@ -237,7 +237,7 @@ MISTAKES = mistakes(
     mistake(
         "All positions are of segment 0.",
         replace={"[1] * (len(second) + 1)": "[0] * (len(second) + 1)"},
-        hint="All your segments are 0. The second text and the [SEP] behind it are segment 1: else "
+        hint="All your segments are 0. The second text and the [SEP] after it are segment 1: else "
         "the model could not tell the two sides apart.",
     ),
     mistake(

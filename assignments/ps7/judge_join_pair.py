@@ -76,14 +76,14 @@ MISTAKES = mistakes(
     mistake(
         "No text holds the id of [SEP].",
         replace={"[2, 8]": "[6, 8]"},
-        hint="Who takes the first id of [SEP] for the end of the first text passes your test. The "
-        "contract lets a text hold this id, and that shows only there: try it.",
+        hint="An answer that takes the first id of [SEP] for the end of the first text passes your "
+        "test. The contract lets a text hold this id, and that shows only there: try it.",
     ),
     mistake(
         "All tokens are alike.",
         replace={"[2, 8], [7, 8, 9]": "[2, 2], [7, 7, 7]"},
-        hint="Who cuts off a text's first tokens instead of its last passes your test. That shows "
-        "only where the tokens of a text differ: let each be another one.",
+        hint="An answer that cuts off a text's first tokens instead of its last passes your test. "
+        "That shows only where the tokens of a text differ: let each be another one.",
     ),
     mistake(
         "Only the lengths of both lists are looked at.",

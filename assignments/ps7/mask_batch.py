@@ -627,7 +627,7 @@ MISTAKES = mistakes(
         "The targets are what is seen.",
         replace={"torch.where(chosen, ids, IGNORE)": "torch.where(chosen, seen, IGNORE)"},
         hint="Your targets are taken from the text after it was changed. The target is the id that "
-        "really stood there.",
+        "was really there.",
     ),
     mistake(
         "Only masked positions have a target.",

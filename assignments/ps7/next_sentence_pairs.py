@@ -303,7 +303,7 @@ MISTAKES = mistakes(
     mistake(
         "The next document is taken, whatever was drawn.",
         replace={"others[int(b * len(others))]": "documents[(number + 1) % len(documents)]"},
-        hint="You always take the document behind this one. Any other may be the source, and b "
+        hint="You always take the document after this one. Any other may be the source, and b "
         "says which of them.",
     ),
     mistake(

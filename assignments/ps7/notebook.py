@@ -13,19 +13,19 @@
 # %% [markdown]
 # # Problem set 7: BERT
 #
-# A model that may look at both sides of a word cannot be asked for the next one: it would see it. BERT hides words and is asked what stood there. You will write everything that turns plain text into this exercise: which positions are hidden, what the model sees there instead, how two texts are joined, what enters the first block, and where the loss is taken. Then you will hide whole spans, as T5 does. In the end your functions train a small BERT that fills gaps.
+# A model that may look at both sides of a word cannot be asked for the next one: it would see it. BERT hides words and is asked what was there. You will write everything that turns plain text into this exercise: which positions are hidden, what the model sees there instead, how two texts are joined, what enters the first block, and where the loss is taken. Then you will hide whole spans, as T5 does. In the end your functions train a small BERT that fills gaps.
 #
 # - **You write** nine short functions, and a test that judges somebody else's. Each is graded on its own. One more question is answered in words.
 # - **You need** the chapters on the transformer and on BERT, and from PyTorch: boolean masks as indices, `torch.where`, drawing with a `torch.Generator`. Tasks {task:next_sentence_pairs}, {task:join_pair}, {task:hide_spans} and {task:fill_spans} are plain Python on lists.
 # - **Time:** about four hours. Each task names its own share.
-# - **Points:** 100. They stand beside each task.
+# - **Points:** 100. They are given beside each task.
 # - **Assistants:** {assistants}
 #
 # How a task works:
 #
 # 1. Read the contract. It says what the function receives and what it must return.
 # 2. Follow the example by hand, on paper.
-# 3. Write your code where the stub stands. Run the test cell below it. Its messages say what is wrong.
+# 3. Write your code in place of the stub. Run the test cell below it. Its messages say what is wrong.
 #
 # The grader runs more tests than you see: other sizes, other ids for the special tokens, `float32` and `float64`, tensors that are views of others, with gaps in memory (`reshape` can deal with that, `view` cannot).
 #
@@ -104,7 +104,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # | `special_ids` | list, tuple or set of `int` | the ids of the special tokens, the padding's among them; may be empty |
 # | **returns** | `bool`, `(B, T)` | True at the chosen positions |
 #
-# - A position is chosen if its draw is *below* the rate and no special token stands there.
+# - A position is chosen if its draw is *below* the rate and no special token is there.
 # - So the rate 0 chooses nothing, and the rate 1 everything that is not special.
 #
 # > **Small print.**
@@ -235,7 +235,7 @@ assert seen[0, 1] == 31, "where the die shows 8, the model sees the random id of
 assert seen[0, 3] == 23, "where the die shows 9, the model sees the true id"
 assert targets[0, 0] == IGNORE, "where nothing is chosen, the target is IGNORE"
 assert targets[0, 3] == 23, "a chosen position that stays as it was is to be predicted, too"
-assert targets[0, 1] == 21, "the target is the id that really stood there"
+assert targets[0, 1] == 21, "the target is the id that was really there"
 assert targets.tolist() == [[-100, 21, 22, 23, 24]], f"the targets are not {targets.tolist()}"
 assert seen.dtype == targets.dtype == torch.int64, "both results are int64"
 two = torch.tensor([[5, 6, 0], [0, 5, 6]])
@@ -315,7 +315,7 @@ assert torch.equal(ids, kept), "your function changes the caller's ids"
 assert seen.shape == targets.shape == (200, 501), f"not {seen.shape} and {targets.shape}"
 chosen, ordinary = targets != IGNORE, (ids != 4) & (ids != 9)
 assert not (chosen & ~ordinary).any(), "a special token is to be predicted"
-assert torch.equal(targets[chosen], ids[chosen]), "a target is the id that really stood there"
+assert torch.equal(targets[chosen], ids[chosen]), "a target is the id that was really there"
 assert torch.equal(seen[~chosen], ids[~chosen]), "what is not chosen stays as it is"
 share = chosen[ordinary].double().mean().item()
 assert 0.14 < share < 0.16, f"of the ordinary positions you choose {share:.1%}, and not 15 %"
@@ -358,7 +358,7 @@ print("All visible tests passed.")
 #
 # > **Small print.**
 # >
-# > - What counts is where a document or sentence stands, not what it says: two documents may be equal, and the same list may even stand in `documents` twice.
+# > - What counts is where a document or sentence is, not what it says: two documents may be equal, and the same list may even be in `documents` twice.
 # > - $b \cdot n$ and $c \cdot m$ are products of Python's floats.
 # > - The sentences of the result may be the caller's own lists or copies.
 #
@@ -443,7 +443,7 @@ print("All visible tests passed.")
 #
 # - As long as the row is too long, one token after the other is cut: each time the text that is longer *at that moment* loses its last one. If both are equally long, the second loses one.
 # - No more is cut than must be. All three special tokens are always there.
-# - Segment 0 is [CLS], the first text and the [SEP] behind it; segment 1 is the second text and the [SEP] behind that.
+# - Segment 0 is [CLS], the first text and the [SEP] after it; segment 1 is the second text and the [SEP] after that.
 #
 # > **Small print.**
 # >
@@ -738,7 +738,7 @@ print("All visible tests passed.")
 # | **returns** | tuple of two lists of `int` | what the encoder reads; what the decoder is to write |
 #
 # - A span is a run of hidden tokens without a gap, as long as possible. Span number $k$ of the text, counted from 0, is replaced by `sentinel_ids[k]`, once, however long it is.
-# - The targets are, for each span in turn, its sentinel and then its ids. At their end stands one more sentinel, the next in order: it says that no span follows.
+# - The targets are, for each span in turn, its sentinel and then its ids. They end with one more sentinel, the next in order: it says that no span follows.
 # - So if nothing is hidden, the targets are `[sentinel_ids[0]]`.
 #
 # > **Small print.**
@@ -811,7 +811,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. Fill the gaps again  (9 points, 20 minutes, difficulty 2 of 5)
 #
-# **Why.** The decoder has written its sentinels and spans. To read the result as a text, each span goes back to where its sentinel stands. For the targets of task {task:hide_spans} this undoes what `hide_spans` did. But a *model* wrote these targets, and a young model writes all sorts of things.
+# **Why.** The decoder has written its sentinels and spans. To read the result as a text, each span goes back to where its sentinel is. For the targets of task {task:hide_spans} this undoes what `hide_spans` did. But a *model* wrote these targets, and a young model writes all sorts of things.
 #
 # **Contract.** `fill_spans(inputs, targets, sentinel_ids)`
 #
@@ -822,8 +822,8 @@ print("All visible tests passed.")
 # | `sentinel_ids` | list of different `int`, at least one | all sentinels; they need not be sorted, and other ids may be larger |
 # | **returns** | list of `int` | the text, with the spans in place of the sentinels |
 #
-# - The span of a sentinel is what stands behind it in the targets, up to the next sentinel, whichever that is, or to the end.
-# - A sentinel that the targets lack, or behind which nothing stands, is filled with nothing: it disappears. So no sentinel is left in the result.
+# - The span of a sentinel is what follows it in the targets, up to the next sentinel, whichever that is, or to the end.
+# - A sentinel that the targets lack, or that nothing follows there, is filled with nothing: it disappears. So no sentinel is left in the result.
 # - The order of the sentinels in the targets plays no part.
 #
 # > **Small print.**

@@ -229,7 +229,7 @@ def test_examples_by_hand_match_the_references():
     ("item", "mistake", "message"),
     [
         ("choose_positions", "A draw that equals the rate is chosen.", "is not below it"),
-        ("corrupt", "The targets are what is seen, not what was there.", "really stood there"),
+        ("corrupt", "The targets are what is seen, not what was there.", "was really there"),
         ("corrupt", "No chosen position stays as it is.", "the model sees the true id"),
         ("mask_batch", "Special tokens are chosen like all others.", "special token is to be"),
         (

@@ -244,8 +244,8 @@ MISTAKES = mistakes(
     mistake(
         "The last vector is one place too far.",
         replace={"lengths - 1]": "lengths.clamp(max=vectors.shape[1] - 1)]"},
-        hint='Your "last" takes the vector behind the text. Positions count from 0, so the last of '
-        "them stands at the length minus 1.",
+        hint='Your "last" takes the vector after the text. Positions count from 0, so the last of '
+        "them is at the length minus 1.",
     ),
     mistake(
         "All rows end where the longest does.",

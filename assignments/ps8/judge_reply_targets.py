@@ -54,14 +54,14 @@ MISTAKES = mistakes(
     mistake(
         "No row has padding.",
         replace={"for n in range(1, 6)": "for n in [5]"},
-        hint="Who trains on padding, or on the place behind the reply, passes your test. That "
-        "shows only where a row is shorter than the batch: try such rows.",
+        hint="An answer that trains on padding, or on the place behind the reply, passes your "
+        "test. That shows only where a row is shorter than the batch: try such rows.",
     ),
     mistake(
         "All prompts have the same length.",
         replace={"for p in range(1, n + 1)": "for p in [1]"},
-        hint="Who trains on prompts, or on their last id, or takes the first one's length for all, "
-        "passes your test. Try prompts of several ids, of different lengths.",
+        hint="An answer that trains on prompts, or on their last id, or takes the first one's "
+        "length for all, passes your test. Try prompts of several ids, of different lengths.",
     ),
     mistake(
         "Only the shape of the targets is looked at.",

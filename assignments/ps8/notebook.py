@@ -18,14 +18,14 @@
 # - **You write** eight short functions, and a test that judges somebody else's. Each is graded on its own. A ninth task asks for a short report.
 # - **You need** the chapters on GPT, BERT and fine-tuning, and from PyTorch: indexing with tensors, boolean masks, `requires_grad`, `detach`. Task {task:freeze} works on an `nn.Module`.
 # - **Time:** about four hours. Each task names its own share.
-# - **Points:** 100. They stand beside each task.
+# - **Points:** 100. They are given beside each task.
 # - **Assistants:** {assistants}
 #
 # How a task works:
 #
 # 1. Read the contract. It says what the function receives and what it must return.
 # 2. Follow the example by hand, on paper.
-# 3. Write your code where the stub stands. Run the test cell below it. Its messages say what is wrong.
+# 3. Write your code in place of the stub. Run the test cell below it. Its messages say what is wrong.
 #
 # The grader runs more tests than you see: other sizes, other ids for the special tokens, `float32` and `float64`, tensors that are views of others, with gaps in memory (`reshape` can deal with that, `view` cannot).
 #
@@ -106,7 +106,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # - A row is [START], the premise, [DELIM], the hypothesis, [EXTRACT]. All three special tokens are always there, whatever the texts.
 # - Where that is more than `longest` ids, the texts are shortened one token at a time, until it fits exactly: the longer of the two texts loses its last token; if both are equally long at that moment, the hypothesis does.
 # - `T` is the length of the longest row *of this batch* after shortening, which may be less than `longest`. Shorter rows are filled up at their end with `pad_id`.
-# - Rows stand in the order of the pairs.
+# - Rows are in the order of the pairs.
 #
 # **By hand.** The ids are 90, 91, 92, padding is 0, `longest` is 8. That leaves 5 ids for the texts.
 #
@@ -282,7 +282,7 @@ print("All visible tests passed.")
 # | `kept` | list, tuple or set of `str` | names of parameters or modules that are to train; may be empty |
 # | **returns** | list of `nn.Parameter` | the parameters that train now: what an optimizer is given |
 #
-# - A parameter's *names* are all those by which it can be reached, with dots in between as in `named_parameters`: `"blocks.1.norm.weight"`. A tied parameter, which stands at two places of the model, has two, and so has each parameter of a module that stands at two places.
+# - A parameter's *names* are all those by which it can be reached, with dots in between as in `named_parameters`: `"blocks.1.norm.weight"`. A tied parameter, which is at two places of the model, has two, and so has each parameter of a module that stands at two places.
 # - A parameter *fits* an entry of `kept` if one of its names equals the entry, or begins with the entry and a dot. So `"blocks.1"` fits `"blocks.1.norm.weight"`, and neither `"blocks.10.norm.weight"` nor `"old.blocks.1.norm.weight"`. Entries are not empty and do not end with a dot; one may be there twice, or contain another.
 # - A parameter that fits an entry trains: its `requires_grad` becomes True, whatever it was. All others are frozen: `requires_grad` becomes False, and `grad` None.
 # - The list has each parameter that trains once, in the order of `model.parameters()`. These are the model's own parameters, not copies.
@@ -564,11 +564,11 @@ print("All visible tests passed.")
 # | **returns** | `int64`, `(B, T)` | the target of each position, or `IGNORE` |
 #
 # - The model predicts at each position the *next* id. So the target of position `t` is `ids[:, t + 1]` if that one is in the reply, and `IGNORE` if not. At the last position nothing follows: `IGNORE`.
-# - So the first target of a row stands at the last position of its prompt.
+# - So the first target of a row is at the last position of its prompt.
 #
 # > **Small print.**
 # >
-# > - The reply is what stands at the positions from `prompt_lengths` to before `lengths`. It may be empty: then the row has no target. Any id may occur in it, also that of padding.
+# > - The reply is what is at the positions from `prompt_lengths` to before `lengths`. It may be empty: then the row has no target. Any id may occur in it, also that of padding.
 # > - `B` and `T` are at least 1.
 #
 # **By hand.** 9 ends a reply, and fills up short rows. The prompt has 2 ids, prompt and reply have 5.
@@ -606,7 +606,7 @@ assert targets != [-100, -100, 6, 7, 9, -100, -100], "the target is the *next* i
 assert targets[0] == IGNORE, "position 0 predicts an id of the prompt, which is no target"
 assert targets[1] == 6, "the last position of the prompt predicts the first id of the reply"
 assert targets[3] == 9, "the id that ends the reply is a target"
-assert targets[4] == IGNORE, "behind the end stands padding, though it has the same id"
+assert targets[4] == IGNORE, "after the end comes padding, though it has the same id"
 assert targets == [-100, 6, 7, 9, -100, -100, -100], f"you gave {targets}"
 ids = torch.tensor([[3, 0, 0, 5], [1, 2, 3, 4], [8, 6, 2, 0], [0, 7, 7, 7]])
 kept = ids.clone()

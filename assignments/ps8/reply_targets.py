@@ -198,8 +198,8 @@ MISTAKES = mistakes(
     mistake(
         "One place behind the reply is a target.",
         replace={"place < lengths": "place <= lengths"},
-        hint="You take one target too many: the id that stands behind the end of the reply. The "
-        "reply is what stands before `lengths`.",
+        hint="You take one target too many: the id that comes after the end of the reply. The "
+        "reply is what comes before `lengths`.",
         keeps=0.5,
     ),
     mistake(
@@ -220,7 +220,7 @@ MISTAKES = mistakes(
         "All rows end with the longest.",
         replace={"place < lengths[:, None]": "place < lengths.max()"},
         hint="You cut all rows at the same place, that of the longest. Each row has its own "
-        "length: behind it stands padding.",
+        "length: after it comes padding.",
     ),
     mistake(
         "All prompts are as long as the first.",

@@ -180,7 +180,7 @@ def _late(policies: Mapping[str, Policy]) -> list[str]:
     if n:
         said.append(
             f"You have {n} late day{'s' if n > 1 else ''} for the whole course, on which nothing "
-            "is taken off. They are spent by themselves, in the order of the due dates."
+            "is taken off. They are spent automatically, in the order of the due dates."
         )
     return said
 

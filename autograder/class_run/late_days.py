@@ -2,7 +2,7 @@
 
 Many courses have them (slip days, grace days, late passes): each student may be late by a few days
 in all, on whichever sets, and nothing is taken off; `late_days = 5` in `course.toml` says how many.
-They are spent by themselves, set by set in the order of the due dates: each day that has begun
+They are spent automatically, set by set in the order of the due dates: each day that has begun
 after the due date costs one, never more of them than lower the penalty, and what is late beyond
 them loses points as always.
 

@@ -103,7 +103,7 @@ not as records.
 
 ## Beside what was published
 
-The five-gram of the Penn Treebank, the oldest of these checks, stands in the chapter on \
+The five-gram of the Penn Treebank, the oldest of these checks, is in the chapter on \
 [n-grams](../chapters/ngrams.md).
 """
 
@@ -165,7 +165,7 @@ def _figures(name: str, record: dict[str, Any]) -> Iterator[str]:
             sources.setdefault(figure["source"], []).append(figure["subject"])
     if sources:
         lines = "\n".join(f"- {source} ({', '.join(rows)})" for source, rows in sources.items())
-        yield f":::{{dropdown}} Where the published figures stand\n{lines}\n:::"
+        yield f":::{{dropdown}} Where the published figures come from\n{lines}\n:::"
     yield _provenance(record)
 
 

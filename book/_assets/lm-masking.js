@@ -5,7 +5,7 @@
   const WORD = /[\p{L}\p{N}]+(?:['’][\p{L}\p{N}]+)*|[^\p{L}\p{N}\s_]/gu; // as widgets/masking.py cuts
   const RULES = { "80 / 10 / 10": [0.8, 0.1], "[MASK] always": [1, 0], "random always": [0, 1] };
   const KINDS = ["[MASK]", "another word", "left as it is"];
-  const percent = (share) => `${(100 * share).toFixed(1)} %`;
+  const percent = (share) => `${(100 * share).toFixed(1)}\u00a0%`; // never a % on a line of its own
 
   customElements.define(
     "lm-masking",

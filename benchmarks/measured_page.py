@@ -49,7 +49,7 @@ _REMARKS = {
     "is not told apart from the published one. Seven letters of counting are far ahead of both: "
     "this GPT learned for three minutes.",
     "ladder": "Each network had 700 updates at one setting. How near the floor such models come "
-    "in their chapters stands on the [ladder](ladder.md).",
+    "in their chapters is on the [ladder](ladder.md).",
     "names": "Here, too, counting wins, among models that learned for a few minutes.",
     "multi30k_quick": "Each network has four million parameters and learned for four passes; the "
     "published ones are larger and learned for ten. What can be compared is their order. The two "

@@ -150,6 +150,30 @@ def covered_labels(browser) -> list[str]:
     )
 
 
+def broken_words(browser) -> list[str]:
+    """Names in code that a table breaks within, and labels of bars that are broken likewise."""
+    return browser.execute_script(
+        "const n_lines = (node) => { const range = document.createRange();"
+        "  range.selectNodeContents(node);"
+        "  return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size; };"
+        "return [...document.querySelectorAll('main td code .pre, main .lm-bar-label')]"
+        ".filter((node) => /^[\\w.␣]+$/.test(node.textContent) && node.checkVisibility())"
+        ".filter((node) => n_lines(node) > 1)"
+        ".map((node) => `${node.textContent} is broken within`)"
+    )
+
+
+def numbers_out_of_sight(browser) -> list[str]:
+    """Running tables of one corpus whose numbers a reader would have to scroll for."""
+    return browser.execute_script(
+        "return [...document.querySelectorAll('main .story-so-far')]"
+        ".filter((table) => table.caption.textContent.includes(': '))"
+        ".map((table) => [...table.tHead.rows[0].cells].at(-2).getBoundingClientRect().right)"
+        ".filter((right) => right > document.documentElement.clientWidth)"
+        ".map((right) => `a running table ends ${Math.round(right)} pixels to the right`)"
+    )
+
+
 def inspect(browser, page: Path, width: int) -> list[str]:
     """Whatever is wrong with a page that is opened on a screen of this width.
 
@@ -158,7 +182,7 @@ def inspect(browser, page: Path, width: int) -> list[str]:
     """
     look(browser, page, "light", width)
     found = violations(browser) + too_wide(browser) + small_labels(browser)
-    found += covered_labels(browser)
+    found += covered_labels(browser) + broken_words(browser) + numbers_out_of_sight(browser)
     show_in(browser, "dark")
     try:  # the page hears of it when it is drawn next
         WebDriverWait(browser, 10).until(lambda _: browser.execute_script(THEME) == "dark")
@@ -174,7 +198,7 @@ def inspect_resized(browser, width: int) -> list[str]:
     is_resized = f"return window.innerWidth === {width}"
     WebDriverWait(browser, 60).until(lambda browser: browser.execute_script(is_resized))
     found = violations(browser, *WIDTH_RULES) + too_wide(browser) + small_labels(browser)
-    found += cut_formulas(browser)
+    found += cut_formulas(browser) + broken_words(browser) + numbers_out_of_sight(browser)
     return found + complaints(browser)
 
 

@@ -133,11 +133,15 @@ def explains(check: Check, named: Named, judged: JudgedCase) -> bool:
     value = mistaken(check, named, drawn)
     if isinstance(value, Failure) or isinstance(judged.observed, Failure):
         return type(value) is type(judged.observed) and _cause(value) == _cause(judged.observed)
-    if _same(judged.observed, value, drawn.request.inputs) is None:
+    inputs = drawn.request.inputs
+    if _same(judged.observed, value, inputs) is None:
         return True
     with contextlib.suppress(Exception):
-        # The part's own tolerance, with the mistake in the place of the reference.
-        return wrong_in(drawn.part, judged.observed, value, drawn.request.inputs) is None
+        # The part's own tolerance, with the mistake in the place of the reference. A rule that asks
+        # for no value in particular is content with that, too: so both keep it, or both break it.
+        breaks = wrong_in(drawn.part, value, judged.expected, inputs) is not None
+        is_near = wrong_in(drawn.part, judged.observed, value, inputs) is None
+        return is_near and breaks == (judged.wrong is not None)
     return False
 
 

@@ -353,6 +353,30 @@ def test_who_makes_a_mistake_of_a_share_and_something_unknown_keeps_nothing():
     assert (verdict.points, verdict.kept) == (1.0, False)
 
 
+def test_mistake_that_breaks_a_rule_does_not_explain_who_keeps_it():
+    """A rule asks for no value in particular, so the mistake's answer is as good a reference."""
+
+    def rule(observed, expected, inputs):
+        return None if min(inputs["values"]) <= observed else "the result lies below all values"
+
+    first, _, whole = CHECK.parts
+    parts = (first, dataclasses.replace(whole, judge=rule))
+
+    def largest_of_whole_numbers(values):
+        return total(values) if type(values[0]) is float else max(values)
+
+    def sum_and_below(values):
+        return total(values) if type(values[0]) is float else min(values) - 1
+
+    below = Mistake("below", "Look.", sum_and_below)
+    check = dataclasses.replace(CHECK, parts=parts, mistakes=(below,))
+    seen = observe(largest_of_whole_numbers, check)
+    assert [p.passed for p in JUDGE.verdict(check, SEED, seen).parts] == [False, True]
+    assert JUDGE.verdict(check, SEED, seen).misconception is None
+    check = dataclasses.replace(check, mistakes=(below, Mistake("sum", "Divide.", total)))
+    assert JUDGE.verdict(check, SEED, seen).misconception.name == "sum"  # keeps the rule as well
+
+
 def test_unknown_mistake_is_not_named():
     verdict = JUDGE.verdict(CHECK, SEED, observe(lambda values: 17.0))
     assert verdict.misconception is None

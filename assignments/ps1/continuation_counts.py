@@ -11,6 +11,7 @@ from autograder.authoring.checks import (
     mistakes,
     nothing_else_changes,
 )
+from autograder.authoring.compare import saying
 from course_pkg.models import ngram
 
 from .inputs import (
@@ -144,6 +145,10 @@ PARTS = (
         "The result is a dict of Counters, which answer 0 for a token that was never seen.",
         draw_start_continuations,
         form,
+        judge=saying(
+            "the result is no dict",
+            "a value of the result is no Counter, or there is none",
+        ),
         weight=0.5,
     ),
     nothing_else_changes(

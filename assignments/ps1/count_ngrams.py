@@ -13,6 +13,7 @@ from autograder.authoring.checks import (
     mistakes,
     nothing_else_changes,
 )
+from autograder.authoring.compare import saying
 from course_pkg.models import ngram
 
 from .inputs import (
@@ -235,6 +236,10 @@ PARTS = (
         "The result is a dict of Counters, which answer 0 for a token that was never seen.",
         draw_edge_documents,
         form,
+        judge=saying(
+            "the result is no dict",
+            "a value of the result is no Counter, or there is none",
+        ),
         weight=0.5,
     ),
     nothing_else_changes(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from autograder.authoring.checks import Case, Check, Part, mistake, mistakes, nothing_else_changes
+from autograder.authoring.compare import refusing
 from course_pkg.evaluation import likelihood
 from course_pkg.text.tokenizers import ByteTokenizer
 
@@ -104,7 +105,7 @@ def measure_or_refuse(implementation, inputs):
     try:
         return float(implementation(Tokenizer(), inputs["texts"]))
     except ValueError:
-        return None
+        return ("ValueError",)
 
 
 def measure_and_keep(implementation, inputs):
@@ -170,6 +171,7 @@ PARTS = (
         "Texts that give no token raise a ValueError.",
         draw_nothing_to_measure,
         measure_or_refuse,
+        refusing(),
     ),
     nothing_else_changes(
         "The texts, and the ids that the tokenizer returns, stay as they were.",

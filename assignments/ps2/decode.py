@@ -6,12 +6,14 @@ from typing import Any
 from autograder.authoring.checks import (
     Case,
     Check,
+    Inputs,
     Part,
     counted,
     mistake,
     mistakes,
     nothing_else_changes,
 )
+from autograder.authoring.compare import agree, refusing
 from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
 
 from .inputs import (
@@ -122,7 +124,7 @@ def decode_or_refuse(implementation, inputs):
         try:
             texts.append(implementation(ids, inputs["vocabulary"]))
         except ValueError:
-            texts.append(None)
+            texts.append(("ValueError",))
     return texts
 
 
@@ -145,6 +147,17 @@ def decode(ids: Sequence[int], vocabulary: Sequence[bytes | str]) -> str:
     return BytePairTokenizer(vocabulary, []).decode(ids)
 
 
+def judge_texts(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+    """Say how a text differs, if both are lists of as many texts."""
+    texts = [*observed, *expected] if type(observed) is list else [None]
+    if {*map(type, texts)} == {str} and len(observed) == len(expected):
+        for ours, theirs in zip(observed, expected, strict=True):
+            if len(ours) != len(theirs):
+                return f"a text has too {'many' if len(ours) > len(theirs) else 'few'} characters"
+        return None if observed == expected else "a text has other characters"
+    return agree(item="text")(observed, expected, inputs)
+
+
 # -- parts -----------------------------------------------------------------------------------------
 
 PARTS = (
@@ -153,6 +166,7 @@ PARTS = (
         "The tokens' bytes, joined, are the text.",
         draw_ids,
         decode_all,
+        judge=judge_texts,
         weight=4,
     ),
     Part(
@@ -160,6 +174,7 @@ PARTS = (
         "A character whose bytes lie in several tokens comes back whole.",
         draw_characters,
         decode_all,
+        judge=judge_texts,
         weight=2,
     ),
     Part(
@@ -167,6 +182,7 @@ PARTS = (
         "Bytes that are no UTF-8 become U+FFFD, and the rest of the text survives.",
         draw_broken,
         decode_all,
+        judge=judge_texts,
         weight=1.5,
     ),
     Part(
@@ -174,6 +190,7 @@ PARTS = (
         "Special tokens are left out, and ids that no token has raise a ValueError.",
         draw_other_ids,
         decode_or_refuse,
+        judge=refusing(judge_texts),
         weight=1.5,
     ),
     nothing_else_changes(

@@ -17,10 +17,10 @@ from autograder.authoring.checks import (
     mistakes,
     nothing_else_changes,
 )
-from autograder.authoring.compare import agree
+from autograder.authoring.compare import agree, saying
 from course_pkg.training import optim
 
-from ..tensors import Generator, exactly, near_part, normal
+from ..tensors import Generator, exactly, near, near_part, normal
 
 # -- inputs ----------------------------------------------------------------------------------------
 
@@ -188,6 +188,8 @@ def _as_accurate(observed: Any, expected: Any, inputs: Inputs) -> str | None:
     return _JUDGES[inputs["dtype"]](observed, expected, inputs)
 
 
+_MEASURED = "{} in the norm", "{} in the gradients", "the list has None at other places than before"
+
 # -- parts -----------------------------------------------------------------------------------------
 
 PARTS = (
@@ -204,6 +206,7 @@ PARTS = (
         draw_short_gradients,
         clip_and_measure,
         1,
+        saying(*_MEASURED, judge=near),
     ),
     near_part(
         "norm",
@@ -218,6 +221,7 @@ PARTS = (
         draw_missing_gradients,
         clip_and_measure,
         0.5,
+        saying(*_MEASURED, judge=near),
     ),
     near_part(
         "extremes",
@@ -225,7 +229,7 @@ PARTS = (
         draw_extreme_gradients,
         clip_and_measure,
         0.5,
-        _as_accurate,
+        saying(*_MEASURED, judge=_as_accurate),
     ),
     near_part(
         "layout",
@@ -239,7 +243,9 @@ PARTS = (
         "The norm is a float; it and the gradients are as accurate as their dtype, by any default.",
         draw_any_gradients,
         clip_elsewhere,
-        judge=exactly(),
+        judge=saying(
+            "{} in the norm", "{} in the gradients", "the norm is no float", judge=exactly()
+        ),
         weight=0.5,
     ),
     nothing_else_changes(

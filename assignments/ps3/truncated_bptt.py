@@ -13,11 +13,11 @@ from autograder.authoring.checks import (
     mistakes,
     nothing_else_changes,
 )
-from autograder.authoring.compare import agree
+from autograder.authoring.compare import agree, saying
 from course_pkg.layers.recurrent import ElmanCell, LSTMCell, State
 from course_pkg.models import recurrent as models
 
-from ..tensors import Generator, near_part, normal
+from ..tensors import Generator, near, near_part, normal
 from .inputs import whole
 
 # -- inputs ----------------------------------------------------------------------------------------
@@ -216,6 +216,8 @@ def truncated_bptt(
 
 # -- parts -----------------------------------------------------------------------------------------
 
+_LOSSES = saying("{} in the losses", "{} in the gradients", judge=near)
+
 PARTS = (
     near_part(
         "one piece",
@@ -223,6 +225,7 @@ PARTS = (
         draw_one_piece,
         train,
         4,
+        _LOSSES,
     ),
     near_part(
         "many pieces",
@@ -230,6 +233,7 @@ PARTS = (
         draw_many_pieces,
         train,
         4,
+        _LOSSES,
     ),
     near_part(
         "two parts",
@@ -237,6 +241,7 @@ PARTS = (
         draw_two_parts,
         train,
         1.5,
+        _LOSSES,
     ),
     near_part(
         "state",
@@ -244,6 +249,7 @@ PARTS = (
         draw_returned_states,
         train,
         1.5,
+        saying("the state has other values", "the state is not cut from its graph", judge=near),
     ),
     near_part(
         "accuracy",

@@ -15,7 +15,7 @@ from autograder.authoring.checks import (
     mistakes,
     nothing_else_changes,
 )
-from autograder.authoring.compare import agree
+from autograder.authoring.compare import agree, saying
 
 from ..tensors import Generator
 
@@ -157,6 +157,12 @@ def align(weights: Tensor, threshold: float) -> list[tuple[int, int]]:
 
 # -- parts -----------------------------------------------------------------------------------------
 
+_form = saying(
+    "the result is no list, or an empty one",
+    "an item of the result is no tuple of two",
+    "a number in the result is no int",
+)
+
 PARTS = (
     Part(
         "best place",
@@ -180,7 +186,14 @@ PARTS = (
         weight=2.5,
     ),
     Part("sizes", "Any number of rows and places will do, even no row.", draw_sizes, pairs),
-    Part("form", "The result is a list of tuples of two int.", draw_clear_rows, form, weight=0.5),
+    Part(
+        "form",
+        "The result is a list of tuples of two int.",
+        draw_clear_rows,
+        form,
+        _form,
+        weight=0.5,
+    ),
     nothing_else_changes(
         "Weights with a graph, in any order in memory, are read and not changed.",
         draw_all,

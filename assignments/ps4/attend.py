@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
+from autograder.authoring.compare import saying
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers import attention
 
@@ -18,6 +19,7 @@ from ..tensors import (
     call,
     differentiate,
     keeps,
+    near,
     near_part,
     normal,
     tensor_case,
@@ -263,6 +265,7 @@ PARTS = (
         draw_nowhere,
         nowhere,
         1.5,
+        saying("", "{} in the gradients", judge=near),
     ),
     near_part(
         "hidden",
@@ -278,6 +281,10 @@ PARTS = (
         "No tensor holds a number for each query, key and feature at once.",
         draw_memory,
         largest_tensor,
+        judge=saying(
+            "the shape of the result is another",
+            "a tensor is made that is far larger than the scores of all queries and keys",
+        ),
         weight=0.5,
     ),
     any_layout(draw_all, 0.5, CONTRACT),

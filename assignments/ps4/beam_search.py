@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.authoring.checks import Case, Check, Part, mistake, mistakes, nothing_else_changes
-from autograder.authoring.compare import agree
+from autograder.authoring.compare import agree, saying
 from course_pkg.decoding.beam_search import length_penalty
 
 from ..tensors import Generator
@@ -350,6 +350,11 @@ PARTS = (
         "The model is asked once for each live beginning, and never after the end of a text.",
         draw_long,
         ask_sparingly,
+        judge=saying(
+            "nothing is found",
+            "the model is asked to continue a text that has ended",
+            "the model is asked more often than once for each live beginning",
+        ),
         weight=1,
     ),
     Part(
@@ -357,6 +362,12 @@ PARTS = (
         "The result is a list of tuples, of a float and a tuple of int.",
         draw_greedy,
         form,
+        judge=saying(
+            "the result is no list, or an empty one",
+            "an item of the result is no tuple of two",
+            "a score is no float",
+            "a text is no tuple of int",
+        ),
         weight=0.5,
     ),
     nothing_else_changes(

@@ -140,7 +140,7 @@ MISTAKES = mistakes(
         replace={"keys <= queries": "keys >= queries"},
         hint="Your triangle is the upper one: each place sees what comes after it. A row is a "
         "query, and it may look to the left.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "The first query is level with the first key.",

@@ -266,6 +266,7 @@ MISTAKES = mistakes(
         replace={".tril()": ".triu()"},
         hint="Your triangle is the upper one: each place sees what comes after it. A row is a "
         "query, and it may look to the left.",
+        keeps=0.3,
     ),
     mistake(
         "All texts have the padding of the first.",

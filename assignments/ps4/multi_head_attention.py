@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
+from autograder.authoring.compare import saying
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers import attention
 
@@ -149,10 +150,10 @@ def ignores_padding(implementation, inputs):
     first = implementation(x.clone(), weights, n_heads, mask)
     second = implementation(changed, weights, n_heads, mask)
     third = implementation(longer, weights, n_heads, more)[:, : x.shape[1]]
-    return tuple(first.shape), [
+    return tuple(first.shape), *(
         torch.allclose(first[is_real], found[is_real], rtol=1e-6, atol=1e-7)
         for found in (second, third)
-    ]
+    )
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -192,6 +193,11 @@ PARTS = (
         "Under a causal mask what comes later changes nothing before it.",
         draw_causal,
         ignores_the_future,
+        judge=saying(
+            "the shape of the result is another",
+            "what comes later makes results before it others, or nan",
+            "where the last vectors change, their own results stay as they were",
+        ),
         weight=1,
     ),
     Part(
@@ -199,6 +205,11 @@ PARTS = (
         "What stands in the padding, and how much of it, changes nothing that is real.",
         draw_padded,
         ignores_padding,
+        judge=saying(
+            "the shape of the result is another",
+            "other vectors in the padding make results at real positions others, or nan",
+            "more padding makes results at real positions others, or nan",
+        ),
         weight=1,
     ),
     near_part("gradients", FLOWS, draw_all, differentiate, 1),

@@ -119,7 +119,7 @@ MISTAKES = mistakes(
         replace={"heads.transpose(-3, -2)": "heads"},
         hint="You split the last axis but leave the heads behind the places. Attention works on "
         "the last two axes, so these must be places and features: transpose.",
-        keeps=0.3,
+        keeps=0.5,
     ),
     mistake(
         "Each head gets every H-th number.",

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from autograder.authoring.checks import Case, Check, Inputs, Part, mistake, mistakes
-from autograder.authoring.compare import agree
+from autograder.authoring.compare import agree, saying
 from course_pkg.models.gpt import GPT
 from course_pkg.models.transformer import count_parameters as count
 from course_pkg.models.transformer_config import TransformerConfig
@@ -225,6 +225,7 @@ def count_parameters(config: Config) -> int:
 # -- parts -----------------------------------------------------------------------------------------
 
 _exact = agree(rtol=0, atol=0)
+_rest = saying("the call changes the config", "a second call gives another number", judge=_exact)
 
 
 def _judge_twice(observed: Any, expected: Any, inputs: Inputs) -> str | None:
@@ -235,9 +236,7 @@ def _judge_twice(observed: Any, expected: Any, inputs: Inputs) -> str | None:
         return "the result is a float where a whole number is expected"
     if not 0.5 * expected[0] < observed[0] < 2 * expected[0]:
         return "the number is far from right"
-    if _exact(observed[1:], expected[1:], inputs) is not None:
-        return "the call changes something else"
-    return None
+    return _rest(observed[1:], expected[1:], inputs)
 
 
 PARTS = (

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from autograder.authoring.checks import Case, Check, mistake, mistakes
+from autograder.authoring.compare import saying
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers.attention import MultiHeadAttention
 
@@ -16,7 +17,6 @@ from ..tensors import (
     any_layout,
     call,
     differentiate,
-    judge_by,
     keeps,
     near_part,
     normal,
@@ -246,7 +246,6 @@ def cross_attention(
 
 # -- parts -----------------------------------------------------------------------------------------
 
-_same = judge_by(rtol=0, atol=0)
 
 PARTS = (
     near_part(
@@ -276,7 +275,11 @@ PARTS = (
         draw_properties,
         look_at_padding,
         1,
-        _same,
+        saying(
+            "other vectors in the padding make results others, or nan",
+            "more padding makes results others, or nan",
+            "what is real in the memory plays no part in the results",
+        ),
     ),
     near_part(
         "order plays no part",
@@ -284,7 +287,11 @@ PARTS = (
         draw_properties,
         look_at_order,
         1,
-        _same,
+        saying(
+            "the memory in another order makes results others, or nan",
+            "a position of x has another result alone than beside others, or nan",
+            "the vectors of x play no part in the results",
+        ),
     ),
     near_part(
         "no memory",

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from autograder.authoring.checks import Case, Check, mistake, mistakes
+from autograder.authoring.compare import saying
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers.blocks import FeedForward
 
@@ -16,7 +17,6 @@ from ..tensors import (
     any_layout,
     call,
     differentiate,
-    judge_by,
     keeps,
     near_part,
     normal,
@@ -158,7 +158,6 @@ def feed_forward(x: Tensor, weights: dict[str, Tensor]) -> Tensor:
 
 # -- parts -----------------------------------------------------------------------------------------
 
-_same = judge_by(rtol=0, atol=0)
 
 PARTS = (
     near_part(
@@ -174,7 +173,11 @@ PARTS = (
         draw_neighbours,
         change_one_position,
         1,
-        _same,
+        saying(
+            "a change at one position makes results at others other ones, or nan",
+            "where the vector of a position changes, its own result stays as it was",
+            "a position alone has another result than beside others, or nan",
+        ),
     ),
     near_part(
         "extremes",

@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from autograder.authoring.checks import Case, Check, Inputs, mistake, mistakes
+from autograder.authoring.compare import saying
 from course_pkg.layers.blocks import PreNormBlock
 
-from ..tensors import Generator, judge_by, keeps, near_part, normal
+from ..tensors import Generator, keeps, near, near_part, normal
 from .inputs import shape_text
 
 # -- inputs ----------------------------------------------------------------------------------------
@@ -316,7 +317,6 @@ def pre_norm_block(
 
 # -- parts -----------------------------------------------------------------------------------------
 
-_same = judge_by(rtol=0, atol=0)
 
 PARTS = (
     near_part(
@@ -349,6 +349,7 @@ PARTS = (
         draw_blocks,
         run_silent,
         2,
+        saying("", "{} in the gradient of x", judge=near),
         helpers=(to_size_one,),
     ),
     near_part(
@@ -357,7 +358,10 @@ PARTS = (
         draw_for_calls,
         list_calls,
         1,
-        _same,
+        saying(
+            "the functions are called in another order, or not just once each",
+            "attention is not given the mask",
+        ),
     ),
     near_part(
         "hidden positions",
@@ -365,7 +369,11 @@ PARTS = (
         draw_masked,
         look_at_hidden,
         1,
-        _same,
+        saying(
+            "what the mask hides makes results of positions that cannot see it others, or nan",
+            "where the vector of a position changes, its own result stays as it was",
+            "what the mask shows plays no part in the results",
+        ),
         helpers=LAYERS,
     ),
     near_part(

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from autograder.authoring.checks import Case, Check, mistake, mistakes
+from autograder.authoring.compare import saying
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers.positions import RotaryPositions
 
@@ -151,7 +152,7 @@ def compare_distances(implementation, inputs):
     lengths = implementation(query.clone(), start + 3, 10000.0).double().norm(dim=-1)
     keeps_lengths = torch.allclose(lengths, query.double().norm(dim=-1), **close)
     counts = not torch.allclose(scores(start + 1, start), before, **close)
-    return [*stays, keeps_lengths, counts, tuple(before.shape)]
+    return stays, keeps_lengths, counts, tuple(before.shape)
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -170,7 +171,6 @@ def rotate(x: Tensor, positions: Tensor, base: float) -> Tensor:
 # An angle of float32 is right up to some rounding of the position itself.
 _early = judge_by(rtol=1e-4, atol=1e-4)
 _half = judge_by(rtol=0.02, atol=0.08)  # three roundings of numbers up to 4
-_same = judge_by(rtol=0, atol=0)
 
 PARTS = (
     near_part(
@@ -203,7 +203,12 @@ PARTS = (
         draw_distances,
         compare_distances,
         2,
-        _same,
+        saying(
+            "where all positions move by the same, scores become others, or nan",
+            "the length of a vector becomes another, or nan",
+            "where queries move and keys stay, the scores stay as they were",
+            "the shape of the result is another",
+        ),
     ),
     near_part(
         "late positions",

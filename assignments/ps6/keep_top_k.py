@@ -246,7 +246,7 @@ MISTAKES = mistakes(
         replace={"masked_fill(~is_kept, -math.inf)": "masked_fill(~is_kept, 0)"},
         hint="You set logits to 0. A logit of 0 is a score like any other, often a good one: only "
         "-inf becomes the probability 0.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "What is cut off becomes a large negative number.",

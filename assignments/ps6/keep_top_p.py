@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
+from autograder.authoring.compare import saying
 from autograder.authoring.rules import not_allowed
 
 from ..contracts import Contract
@@ -190,6 +191,10 @@ PARTS = (
         "With a p of 1 no probability above 0 becomes 0.",
         draw_whole,
         support,
+        judge=saying(
+            "an id whose probability is above 0 gets none, or one gets some whose is 0",
+            "the probabilities of a row do not sum to one",
+        ),
         weight=1,
     ),
     near_part("zeros", "Probabilities may be 0, and one may be 1.", draw_zeros, call, 1),

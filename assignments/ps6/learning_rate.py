@@ -5,7 +5,7 @@ import math
 import torch  # noqa: F401  (read by a replacement)
 
 from autograder.authoring.checks import Case, Check, Inputs, Part, mistake, mistakes
-from autograder.authoring.compare import agree
+from autograder.authoring.compare import agree, saying
 from course_pkg.training.schedules import cosine_schedule
 
 from ..tensors import Generator
@@ -187,6 +187,7 @@ PARTS = (
         "The result is a float, the same for the same arguments; torch's settings stay.",
         draw_some,
         form,
+        judge=saying("a rate is no float", "asked again, a step has another rate"),
         weight=0.5,
         earns_alone=False,
         keeps_process=True,

@@ -1,10 +1,11 @@
 """The task "hide spans behind sentinels"."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
-from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
+from autograder.authoring.checks import Case, Check, Inputs, Part, mistake, mistakes
 from course_pkg.text.batches.masking import spans_to_sentinels
 
 from ..token_ids import Generator, case, keeps, part, taking
@@ -91,10 +92,18 @@ def complain(implementation, inputs):
     try:
         implementation(*inputs["arguments"])
     except ValueError:
-        return "ValueError"
+        return "a ValueError"
     except Exception:
         return "another error"
     return "a result"
+
+
+def judge_complaint(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+    """Say what there is instead of what should be."""
+    if observed == expected:
+        return None
+    found = observed if observed in ("a ValueError", "a result") else "another error"
+    return f"there is {found} where {expected} is expected"
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -139,6 +148,7 @@ PARTS = (
         "Fewer sentinels than spans plus one raise a ValueError, and no others do.",
         draw_too_few,
         complain,
+        judge=judge_complaint,
         weight=1,
     ),
     keeps(draw_all),

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from autograder.authoring.checks import Case, Check, Inputs, Judge, Part, mistake, mistakes
+from autograder.authoring.compare import saying
 from autograder.authoring.rules import not_allowed
 from course_pkg.text.batches.masking import choose_tokens, mask_tokens, may_mask
 
@@ -223,7 +224,7 @@ def look_closely(implementation, inputs):
                 bool(((seen >= 0) & (seen < inputs["vocab_size"])).all()),
             )
         )
-    return found
+    return tuple(map(list, zip(*found, strict=True)))
 
 
 def call_again(implementation, inputs):
@@ -375,6 +376,14 @@ PARTS = (
         "Targets are true ids, the rest stays, and special ids are never chosen or put in.",
         draw_small,
         look_closely,
+        judge=saying(
+            "a result has another shape than the ids",
+            "a target is not the id that stood there",
+            "an id that is not chosen changes",
+            "a special id is chosen",
+            "a special id other than [MASK] is put in",
+            "an id is put in that the vocabulary does not have",
+        ),
         weight=2,
     ),
     Part(
@@ -406,6 +415,11 @@ PARTS = (
         "The same state gives the same gaps, another state others, whatever else is seeded.",
         lambda rng: draw_small(rng)[:2],
         call_again,
+        judge=saying(
+            "the same state of the generator gives other gaps",
+            "a second call with the same generator gives the same gaps",
+            "another state of the generator gives the same gaps",
+        ),
         weight=1.5,
     ),
     Part(
@@ -413,6 +427,11 @@ PARTS = (
         "Arguments and torch's own generator stay as they were, and both results are new int64.",
         lambda rng: [*draw_small(rng)[:2], draw_small(rng)[3]],
         call_and_keep,
+        judge=saying(
+            "there are no two tensors of int64",
+            "the call changes the ids, or a result shares its memory",
+            "the call changes the special ids",
+        ),
         earns_alone=False,
         keeps_process=True,
     ),

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
+from autograder.authoring.compare import saying
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers.attention import padding_mask
 
@@ -184,6 +185,7 @@ PARTS = (
         "Any other pooling raises a ValueError.",
         draw_other_names,
         call_with_other_name,
+        judge=saying("another name is taken, and no ValueError is raised"),
         weight=0.5,
         earns_alone=False,
     ),

@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
+from autograder.authoring.compare import saying
 from autograder.authoring.rules import not_allowed
 from course_pkg.training import objectives
 
@@ -16,6 +17,7 @@ from ..tensors import (
     any_layout,
     call,
     keeps,
+    near,
     near_part,
     tensor_case,
 )
@@ -123,14 +125,15 @@ def differentiate_policy(implementation, inputs):
 
 
 def differentiate_reference(implementation, inputs):
-    """Return whether no gradient reaches the reference, and it asks for one as before."""
+    """Return whether no gradient reaches chosen and rejected, and they ask for one as before."""
     *numbers, beta = inputs["arguments"]
     leaves = [part.clone().requires_grad_() for part in numbers]
     loss = implementation(*leaves, beta)[0]
     if not loss.requires_grad:
         return "no gradient"
     loss.sum().backward()
-    return [part.grad is None and part.requires_grad for part in leaves[2:]]
+    reference = leaves[2:]
+    return *(part.grad is None for part in reference), all(p.requires_grad for p in reference)
 
 
 def call_with_wrong_beta(implementation, inputs):
@@ -188,6 +191,12 @@ PARTS = (
         "No gradient reaches the reference, also if it asks for one.",
         draw_for_gradients,
         differentiate_reference,
+        judge=saying(
+            "reference_chosen gets a gradient",
+            "reference_rejected gets a gradient",
+            "the reference no longer asks for gradients",
+            judge=near,
+        ),
         weight=1,
         earns_alone=False,
     ),
@@ -196,6 +205,7 @@ PARTS = (
         "A beta of 0 or below raises a ValueError.",
         draw_wrong_betas,
         call_with_wrong_beta,
+        judge=saying("there is a loss, and no ValueError is raised"),
         weight=0.5,
         earns_alone=False,
     ),

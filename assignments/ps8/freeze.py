@@ -5,7 +5,17 @@ from typing import Any
 
 from torch import nn
 
-from autograder.authoring.checks import Case, Check, Part, changes_nothing_else, mistake, mistakes
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    Inputs,
+    Judge,
+    Part,
+    changes_nothing_else,
+    mistake,
+    mistakes,
+)
+from autograder.authoring.compare import saying
 
 from ..token_ids import Generator
 
@@ -256,7 +266,42 @@ def _part(
     def looking(rng: Generator) -> list[Case]:
         return [Case(c.label, {**c.inputs, "look": list(look)}) for c in draw(rng)]
 
-    return Part(name, requirement, looking, freeze_and_look, weight=weight, **more)
+    judge = more.pop("judge", None) or _judge_each(look)
+    return Part(name, requirement, looking, freeze_and_look, judge, weight, **more)
+
+
+def _judge_each(look: tuple[str, ...]) -> Judge:
+    def judge(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+        found = zip(look, observed, expected, strict=True)
+        wrong = (_JUDGES[name](ours, theirs, inputs) for name, ours, theirs in found)
+        return next((text for text in wrong if text), None)
+
+    return judge
+
+
+def _judge_what_trains(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+    if type(observed) is not dict or observed.keys() != expected.keys():
+        return "the model has other parameters than before"
+    if any(observed[name] and not trains for name, trains in expected.items()):
+        return "a parameter trains that is to be frozen"
+    return None if observed == expected else "a parameter is frozen that is to train"
+
+
+def _judge_list(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+    if type(observed) is not list:
+        return "the result is no list"
+    if len(observed) != len(expected):
+        return f"the list has too {'many' if len(observed) > len(expected) else 'few'} parameters"
+    return None if observed == expected else "the list has other parameters, or in another order"
+
+
+_JUDGES: dict[str, Judge] = {
+    "raised": saying("no ValueError is raised"),
+    "trains": _judge_what_trains,
+    "returned": _judge_list,
+    "no gradient": saying("what is frozen still has a gradient"),
+    "all gradients": saying("a gradient changes although a ValueError is raised"),
+}
 
 
 PARTS = (

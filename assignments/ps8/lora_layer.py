@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
+from autograder.authoring.compare import saying
 from autograder.authoring.rules import not_allowed
 from course_pkg.models.adaptation import LoRALinear
 
@@ -15,6 +16,7 @@ from ..tensors import (
     any_layout,
     call,
     keeps,
+    near,
     near_part,
     normal,
     sizes_part,
@@ -139,7 +141,11 @@ def differentiate_frozen(implementation, inputs):
         return "no gradient"
     result.sum().backward()
     frozen = [part for part in arguments[1:3] if part is not None]
-    return [(part.grad is None, part.requires_grad) for part in frozen]
+    return (
+        frozen[0].grad is None,
+        frozen[-1].grad is None,
+        all(part.requires_grad for part in frozen),
+    )
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -188,6 +194,12 @@ PARTS = (
         "No gradient reaches weight and bias, also if they ask for one.",
         draw_for_gradients,
         differentiate_frozen,
+        judge=saying(
+            "the weight gets a gradient",
+            "the bias gets a gradient",
+            "weight or bias no longer asks for gradients",
+            judge=near,
+        ),
         weight=1.5,
         earns_alone=False,
     ),
@@ -265,7 +277,7 @@ MISTAKES = mistakes(
         },
         hint="You scale the sum of both paths. Only the thin one is multiplied by alpha / R: the "
         "frozen layer must stay what it was.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "The bias is left out.",

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
+from autograder.authoring.compare import saying
 from course_pkg.models.adaptation import LoRALinear
 
 from ..contracts import Contract
@@ -179,12 +180,14 @@ def call_with_leaves(implementation, inputs):
         (down.clone().requires_grad_(), up.clone().requires_grad_(), alpha)
         for down, up, alpha in adapters
     ]
-    found = []
+    carries, shapes, asks = [], [], []
     for one in (weight.clone(), weight.clone().requires_grad_()):
         result = implementation(one, leaves)
         asked = all(down.requires_grad and up.requires_grad for down, up, _ in leaves)
-        found.append((result.requires_grad, one.grad is None, tuple(result.shape), asked))
-    return found
+        carries.append(result.requires_grad)
+        shapes.append(tuple(result.shape))
+        asks.append(asked and one.grad is None)
+    return carries, shapes, asks
 
 
 def call_and_write(implementation, inputs):
@@ -194,10 +197,11 @@ def call_and_write(implementation, inputs):
     result = implementation(weight, adapters)
     shape = tuple(result.shape)
     result.fill_(7.0)
-    same = [bool((weight == before[0]).all())]
-    for (down, up, _), kept in zip(adapters, before[1], strict=True):
-        same.append(bool((down == kept[0]).all() and (up == kept[1]).all()))
-    return shape, same
+    same = [
+        bool((down == kept[0]).all() and (up == kept[1]).all())
+        for (down, up, _), kept in zip(adapters, before[1], strict=True)
+    ]
+    return shape, bool((weight == before[0]).all()), same
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -247,6 +251,11 @@ PARTS = (
         "The caller may write into the result.",
         lambda rng: [*draw_all(rng), *draw_none(rng)],
         call_and_write,
+        judge=saying(
+            "the shape of the result is another",
+            "what is written into the result stands in the weight, too",
+            "what is written into the result stands in an adapter, too",
+        ),
         weight=1,
         earns_alone=False,
     ),
@@ -255,6 +264,11 @@ PARTS = (
         "The result carries no graph, whatever the arguments ask for.",
         lambda rng: [*draw_all(rng), *draw_none(rng)[:1], *draw_half(rng)[:1]],
         call_with_leaves,
+        judge=saying(
+            "the result carries a graph",
+            "the shape of the result is another",
+            "an argument no longer asks for gradients, or has got one",
+        ),
         weight=1,
         earns_alone=False,
     ),

@@ -55,16 +55,23 @@ class _Tally:
     too_large: int = 0
     too_small: int = 0
     not_numbers: int = 0
+    only_true: int = 0
+    only_false: int = 0
     other: int = 0
     member: str = ""
     places: set[str] = field(default_factory=set)
 
     @property
     def different(self) -> int:
-        return self.too_large + self.too_small + self.not_numbers + self.other
+        numbers = self.too_large + self.too_small + self.not_numbers
+        return numbers + self.only_true + self.only_false + self.other
 
     def describe(self) -> str:
-        if self.different == self.too_large:
+        if self.different == self.only_true:
+            how = "True where False is expected"
+        elif self.different == self.only_false:
+            how = "False where True is expected"
+        elif self.different == self.too_large:
             how = "too large"
         elif self.different == self.too_small:
             how = "too small"
@@ -118,7 +125,11 @@ class _Comparison:
                 self._number(observed, expected, tally)
             case int() if type(expected) is int:
                 _tally_exact(observed, expected, tally)
-            case None | bool() | str() | bytes():
+            case bool():
+                tally.total += 1
+                tally.only_true += observed and not expected
+                tally.only_false += expected and not observed
+            case None | str() | bytes():
                 tally.total += 1
                 tally.other += observed != expected
             case _:
@@ -173,7 +184,8 @@ class _Comparison:
         elif kinds[0] != "floats":
             tally.total += theirs.size
             if kinds[0] == "booleans":
-                tally.other += int(np.count_nonzero(ours != theirs))
+                tally.only_true += int(np.count_nonzero(ours > theirs))
+                tally.only_false += int(np.count_nonzero(ours < theirs))
                 return
             tally.too_large += int(np.count_nonzero(ours > theirs))
             tally.too_small += int(np.count_nonzero(ours < theirs))
@@ -246,6 +258,58 @@ def agree(
         return tally.describe() if tally.different else None
 
     return judge
+
+
+def saying(*texts: str, judge: Agreement | None = None) -> Agreement:
+    """Make a judge of what a probe has looked at, which says of each thing what is wrong with it.
+
+        saying("", "the result shares its memory with an argument")
+
+    judges a pair: a result, and whether it lies elsewhere. "The second value is wrong" would help
+    nobody: students see neither the pair nor the question.
+
+    Args:
+        texts: one for each member of the tuple that the probe returns, or for all that it returns
+            if that is no tuple; said where the member is another. In place of `{}` stands what
+            `judge` says; an empty text is just that.
+        judge: compares each; by default `agree()`.
+    """
+    same = judge or agree()
+
+    def judge_each(observed: Any, expected: Any, inputs: dict[str, Any]) -> str | None:
+        ours, theirs = observed, expected
+        if type(expected) is not tuple:
+            ours, theirs = (ours,), (theirs,)
+        elif type(observed) is not tuple or len(observed) != len(expected):
+            return same(observed, expected, inputs)
+        for one, other, text in zip(ours, theirs, texts, strict=True):
+            wrong = same(one, other, inputs)
+            if wrong is not None:
+                return (text or "{}").format(wrong)
+        return None
+
+    return judge_each
+
+
+def refusing(judge: Agreement | None = None) -> Agreement:
+    """Make a judge of a result, or a list of them, where some inputs are to be refused.
+
+    In the place of a result that a ValueError prevents, the probe puts the tuple `("ValueError",)`:
+    None would be right, too, for who returns nothing and refuses nothing.
+    """
+    same, refusal = judge or agree(), ("ValueError",)
+
+    def judge_each(observed: Any, expected: Any, inputs: dict[str, Any]) -> str | None:
+        are_lists = type(observed) is list and type(expected) is list
+        pairs = zip(observed, expected, strict=False) if are_lists else [(observed, expected)]
+        for ours, theirs in pairs:
+            if ours == refusal != theirs:
+                return "a ValueError is raised where a result is expected"
+            if ours != refusal == theirs:
+                return "there is a result where a ValueError is expected"
+        return same(observed, expected, inputs)
+
+    return judge_each
 
 
 def _name(value: Any) -> str:

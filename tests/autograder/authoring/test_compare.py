@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.authoring.compare import agree
+from autograder.authoring.compare import agree, refusing, saying
 from tests.autograder.attacks.echoes import echoes, numbers_in
 
 judge = agree()
@@ -74,7 +74,13 @@ def test_judge_always_answers_in_one_line(observed, expected):
         (np.ones(2), np.ones(2, int), "the result holds floats where whole numbers are expected"),
         (np.ones(2), torch.ones(2), "the result is a NumPy array where a tensor is expected"),
         (np.zeros(3), np.ones(3), "all of the values are too small"),
-        (np.array([True, False]), np.array([True, True]), "one of the values is wrong"),
+        (
+            np.array([True, False]),
+            np.array([True, True]),
+            "one of the values is False where True is expected",
+        ),
+        ([True, 1], [False, 1], "one of the values is True where False is expected"),
+        ([True, False], [False, True], "all of the values are wrong"),
         (np.array([1, 5]), np.array([1, 4]), "one of the values is too large"),
         (np.array([math.nan, 1.0]), np.ones(2), "one of the values is nan"),
         (torch.tensor(1.0), torch.tensor(2.0), "the value is too small"),
@@ -199,6 +205,30 @@ def test_members_are_called_as_the_task_calls_them():
     wrong = pairs([("a", "b"), ("b", 1.0)], expected, {})
     kinds = "a float where a string is expected"
     assert wrong == f"the second sentence of a pair of the result is {kinds}"
+
+
+def test_what_a_probe_looked_at_is_said_in_words_of_its_own():
+    looks = saying("", "{} in the norm", "the list changes")
+    right = ([1.0], 2.0, True)
+    assert looks(right, right, {}) is None
+    assert looks(([1.5], 3.0, False), right, {}) == "the value is too large"
+    assert looks(([1.0], 3.0, False), right, {}) == "the value is too large in the norm"
+    assert looks(([1.0], 2.0, False), right, {}) == "the list changes"
+    assert looks(([1.0], 2.0), right, {}) == "the result has too few items"
+    assert saying("no error is raised")(False, True, {}) == "no error is raised"
+
+
+def test_refusal_is_told_from_every_result():
+    refused = ("ValueError",)
+    for observed, said in [
+        (refused, None),
+        (None, "there is a result where a ValueError is expected"),
+        ("a", "there is a result where a ValueError is expected"),
+    ]:
+        assert refusing()(observed, refused, {}) == said
+        assert refusing()(["b", observed], ["b", refused], {}) == said
+    assert refusing()(refused, "a", {}) == "a ValueError is raised where a result is expected"
+    assert refusing()(["c", refused], ["b", refused], {}) == "one of the values is wrong"
 
 
 def test_message_shows_no_expected_value():

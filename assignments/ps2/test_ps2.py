@@ -11,7 +11,7 @@ from autograder.grading.judge import ItemJudge
 from autograder.inside.messages import Failure
 from autograder.inside.probe import probe_or_failure
 from course_pkg.text.tokenizers.byte_pair import to_printable
-from tests.assignments.notebooks import ask, run_cells, run_whole
+from tests.assignments.notebooks import ask, grade, run_cells, run_whole
 
 from .challenge import CHALLENGE, draw_vocabulary
 from .count_pairs import count_pairs
@@ -43,6 +43,19 @@ def test_texts_of_many_draws_are_cut_alike_by_both_libraries(right_answers):
             right = ask(request, answer)
             expected = ask(request, check.reference)
             assert right == expected, (seed, request.part, request.inputs)
+
+
+def test_who_returns_none_refuses_nothing():
+    def without_error(ids, vocabulary):
+        try:
+            return decode(ids, vocabulary)
+        except ValueError:
+            return None
+
+    verdict = grade(CHECKS["ps2_decode"], without_error, 3)
+    (failed,) = (part for part in verdict.parts if not part.passed)
+    assert failed.part == "other ids"
+    assert failed.message.endswith("there is a result where a ValueError is expected.")
 
 
 def test_the_heart_of_each_item_is_worth_three_fifths():

@@ -80,6 +80,15 @@ def test_what_a_probe_has_looked_at_is_named(check: Check):
             assert is_named, (part.name, said)
 
 
+def test_what_there_is_in_place_of_an_error_is_named():
+    (check,) = (check for check in CHECKS if check.item == "ps7_hide_spans")
+    (judge,) = (part.judge for part in check.parts if part.name == "too few sentinels")
+    for observed, found in [("a result", "a result"), ("secret", "another error")]:
+        said = judge(observed, "a ValueError", {})
+        assert said == f"there is {found} where a ValueError is expected"
+    assert judge("a result", "a result", {}) is None
+
+
 NO_ANSWER = re.compile(r"values? (is|are) (wrong|True|False)")
 
 

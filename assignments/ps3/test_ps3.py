@@ -103,6 +103,14 @@ def test_answer_without_gradient_is_told_so():
     assert "no gradient reaches" in parts_lost(CHECKS["ps3_cross_entropy"], answer)["gradients"]
 
 
+def test_pieces_may_have_gaps_in_memory_as_those_of_a_text_have():
+    def flat(step, loss_of, state, pieces, update):
+        again = [(ids.view(-1).view(ids.shape), targets) for ids, targets in pieces]
+        return truncated_bptt(step, loss_of, state, again, update)
+
+    assert set(parts_lost(CHECKS["ps3_truncated_bptt"], flat)) == {"state"}
+
+
 # -- the references, against torch -----------------------------------------------------------------
 
 

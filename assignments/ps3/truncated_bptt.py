@@ -17,6 +17,7 @@ from autograder.authoring.compare import agree, saying
 from course_pkg.layers.recurrent import ElmanCell, LSTMCell, State
 from course_pkg.models import recurrent as models
 
+from ..contracts import LAYOUTS
 from ..tensors import Generator, near, near_part, normal
 from .inputs import whole
 
@@ -89,7 +90,9 @@ def draw_losses(rng: Generator) -> list[Case]:
 def draw_returned_states(rng: Generator) -> list[Case]:
     """Streams whose last state is looked at."""
     sizes = [(1, [3], 1, "float64"), (3, [2], 1, "float64"), (2, [1, 2], 1, "float32")]
-    return _draw_training(rng, sizes, "state")
+    cases = _draw_training(rng, sizes, "state")
+    cut = _draw_training(rng, [(2, [2], 1, "float64")], "state")[0]
+    return [*cases, Case(f"{cut.label}, {LAYOUTS['gaps']}", {**cut.inputs, "gaps": True})]
 
 
 def draw_repeated(rng: Generator) -> list[Case]:
@@ -109,6 +112,8 @@ def train(implementation, inputs):
     import torch
 
     state, pieces = tuple(part.clone() for part in inputs["state"]), inputs["pieces"]
+    if "gaps" in inputs:  # as in pieces of one text
+        pieces = [tuple(x.repeat(1, 2)[:, : x.shape[1]] for x in piece) for piece in pieces]
     params = [weight.requires_grad_() for weight in inputs["weights"]]
     vectors, recurrent, output = params
     seen = []

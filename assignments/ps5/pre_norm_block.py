@@ -337,8 +337,8 @@ PARTS = (
     ),
     near_part(
         "masks",
-        "Attention is given the mask as it is.",
-        draw_masked,
+        "Attention is given the mask as it is, also if there is no text at all.",
+        lambda rng: [*draw_masked(rng), _case(rng, (0, 3, 2), "causal")],
         run_block,
         1,
         helpers=LAYERS,

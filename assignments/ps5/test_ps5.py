@@ -109,6 +109,14 @@ def test_float_that_is_rounded_to_an_int_miscounts_the_largest():
     assert set(parts_lost(CHECKS["ps5_count_parameters"], rounded)) == {"LLaMA"}
 
 
+def test_batch_of_no_text_has_results_too():
+    def stacked(x, mask, attention, feed_forward, norm_1, norm_2):
+        block = pre_norm_block(x, mask, attention, feed_forward, norm_1, norm_2)
+        return torch.stack([text * 1 for text in block])
+
+    assert set(parts_lost(CHECKS["ps5_pre_norm_block"], stacked)) == {"masks"}
+
+
 def test_view_fails_where_a_tensor_has_gaps():
     def with_view(x, weight, bias, eps):
         return layer_norm(x.view(-1, x.shape[-1]), weight, bias, eps).view(x.shape)

@@ -18,6 +18,7 @@ from autograder.authoring.checks import (
 )
 from autograder.authoring.compare import agree
 
+from ..contracts import LAYOUTS
 from ..tensors import Generator
 from .inputs import exact
 
@@ -107,7 +108,12 @@ def draw_prompts(rng: Generator) -> list[Case]:
     return [
         _case(rng, [[9, 1]], 4, 9, [[5, 2, 9, 3]], ", which the prompt begins with"),
         _case(rng, [[1, 9], [9, 9]], 4, 9, [[5, 2, 9, 3], [3, 9, 4, 6]], ", which ends prompts"),
+        _turned(_case(rng, [[1, 9, 3], [9, 4, 4]], 4, 9, [[5, 2, 9], [3, 9, 4]])),
     ]
+
+
+def _turned(case: Case) -> Case:
+    return Case(f"{case.label}, {LAYOUTS['turned']}", {**case.inputs, "turned": True})
 
 
 def draw_edges(rng: Generator) -> list[Case]:
@@ -188,6 +194,8 @@ def write(implementation, inputs):
         return logits.argmax(dim=-1)
 
     prompt = inputs["prompt"].clone()
+    if "turned" in inputs:
+        prompt = prompt.T.contiguous().T
     return implementation(read, choose, prompt, inputs["n_tokens"], inputs["stop_id"])
 
 
@@ -418,7 +426,7 @@ PARTS = (
     ),
     Part(
         "prompts",
-        "In the prompt stop_id means nothing.",
+        "In the prompt stop_id means nothing, and it may lie in memory in any order.",
         draw_prompts,
         write,
         judge=exact,

@@ -82,6 +82,14 @@ def test_watch_over_a_module_forgives_whoever_writes_its_step_out(release):
     assert parts_lost(CHECKS["ps6_adamw_step"], namespace["adamw_step"]) == {}
 
 
+def test_prompts_may_lie_in_memory_in_any_order():
+    def flat(read, choose, prompt, n_tokens, stop_id):
+        again = prompt.view(-1).view(prompt.shape)
+        return generate(read, choose, again, n_tokens, stop_id)
+
+    assert set(parts_lost(CHECKS["ps6_generate"], flat)) == {"prompts"}
+
+
 # -- the references, against torch, the package and arithmetic -------------------------------------
 
 

@@ -24,7 +24,6 @@ class Ledger:
     def __init__(self, released: ReleasedSet, journal: Journal, out: Path) -> None:
         self._journal = journal
         self._late_days = LateDays(released, out)
-        self.grades: list[Grade] = []
         self.changes: list[Change] = []
         self.recounted: dict[str, list[Change]] = {}
 
@@ -38,13 +37,10 @@ class Ledger:
         except Exception as error:
             if is_everybodys(error):
                 raise
-            fault = faulty(arrival.task, f"it was not recorded: {describe(error)}")
-            self.grades.append(fault)
-            return fault
+            return faulty(arrival.task, f"it was not recorded: {describe(error)}")
 
     def _record(self, arrival: Received, grade: Grade) -> Grade:
         if arrival.held:
-            self.grades.append(grade.for_tables())
             return grade
         digest, attempts = arrival.task.submission.sha256, arrival.attempts
         grade = replace(grade, timing=arrival.timing, attempts=attempts, sha256=digest)
@@ -59,7 +55,6 @@ class Ledger:
                 self.changes += self._write(self._journal, arrival.earlier, record)
             else:
                 self._journal.write(record)
-        self.grades.append(grade.for_tables())
         return grade
 
     def _recount(self, grade: Grade, earlier: Record | None) -> None:

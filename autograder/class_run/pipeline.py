@@ -97,7 +97,7 @@ def grade_class(
             *missing(outputs.known, received),
             *recounted,
             *said_of_kept(outputs.kept),
-            *replaced(theirs, ledger.grades),
+            *replaced(theirs, outputs.grades),
             *said_of_class(released.name, released.policy, outputs.grades, datetime.now(UTC)),
         ),
     )

@@ -39,6 +39,7 @@ from autograder.records import (
     Verdict,
 )
 from autograder.sandbox.sandbox import LIBRARIES, Limits, Sandbox
+from autograder.sandbox.submission_run import STARVED
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,11 @@ class Graded:
 
     grade: Grade
     repaired: RepairedNotebook | None = None
+
+    @property
+    def was_starved(self) -> bool:
+        """Whether points may be missing because the machine let it wait."""
+        return STARVED in self.grade.reasons
 
 
 class Grader:

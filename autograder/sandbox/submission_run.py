@@ -30,10 +30,11 @@ _LATE = "the time limit of the whole submission was exceeded"
 # What the clock ends has slept, or the machine has let it wait. The share of the time that it
 # computed tells: to sleep takes none, and what an item computes beforehand is less than this.
 _COMPUTING = 0.02
-_BUSY = (
+STARVED = (
     "the clock ended something that was computing: if the machine that graded was busy, it should "
     "be graded again (autograder grade --again) when there is less to do"
 )
+"""What is noted where the clock ended something that was computing: it may have cost points."""
 _FAILURE_KINDS = (
     "missing", "exception", "unusable", "timeout", "waiting", "memory", "crash", "refused",
     "imported",
@@ -113,8 +114,8 @@ class SubmissionRun:
     def _note_a_busy_machine(self, began: tuple[float, float]) -> None:
         """Note it if what the clock has ended was computing: that costs no points unseen."""
         elapsed, computed = (now - then for now, then in zip(self._now(), began, strict=True))
-        if computed > _COMPUTING * elapsed and _BUSY not in self.problems:
-            self.problems.append(_BUSY)
+        if computed > _COMPUTING * elapsed and STARVED not in self.problems:
+            self.problems.append(STARVED)
 
     def _look_at(self, death: DiedError) -> None:
         """Note what follows for the whole submission from how a session ended.

@@ -1,9 +1,12 @@
+import gc
 import json
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,9 +19,18 @@ from autograder.class_run.pipeline import grade_class
 from autograder.class_run.result import Watcher
 from autograder.class_run.settings import Settings
 from autograder.grading import grader
-from autograder.grading.grader import Confinement, Grader
+from autograder.grading.grader import Confinement, Grader, Task
 from autograder.inside.process_limits import Limits
-from autograder.records import GraderError, State
+from autograder.records import (
+    CellResult,
+    GraderError,
+    Observation,
+    PartVerdict,
+    State,
+    Submission,
+    Verdict,
+)
+from autograder.sandbox.submission_run import STARVED
 from autograder.store.journal import Journal
 
 # Only what is computed counts: a busy machine changes no grade.
@@ -269,6 +281,76 @@ def test_fault_of_the_grader_is_recorded_and_tried_again(
     second = grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path))
     assert [grade.state for grade in second.grades] == [State.GRADED, State.GRADED]
     assert second.reused == 1
+
+
+@pytest.mark.usefixtures("without_sandbox")
+def test_whom_the_machine_let_wait_is_graded_once_more_after_all_others(
+    toys, toy_course, hand_in, tmp_path, monkeypatch
+):
+    """The second grade stands, whatever it is; nobody gets a third."""
+    for student in ("ada", "bo", "cy"):
+        folder = hand_in(student, double=f"{toys.double}\n# {student}", mean=toys.mean)
+    judge, turns = Grader.judge, []
+
+    def starves(self, repaired, seed, checks, shown):
+        who = next(s for s in ("ada", "bo", "cy") if f"# {s}" in "".join(repaired.cells))
+        turns.append(who)
+        run, verdicts = judge(self, repaired, seed, checks, shown)
+        if who == "bo" or (who == "ada" and turns.count("ada") == 1):
+            none = tuple(replace(verdict, points=0.0) for verdict in verdicts)
+            return replace(run, problems=(STARVED,)), none
+        return run, verdicts
+
+    monkeypatch.setattr(Grader, "judge", starves)
+    result = grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path))
+    assert sorted(turns[:3]) == ["ada", "bo", "cy"] and sorted(turns[3:]) == ["ada", "bo"]
+    seen = {grade.student: (grade.state, grade.reasons, grade.points) for grade in result.grades}
+    assert seen == {
+        "ada": (State.GRADED, (), 90.0),
+        "bo": (State.GRADED_WITH_PROBLEMS, (STARVED,), 0.0),
+        "cy": (State.GRADED, (), 90.0),
+    }
+    assert Journal(tmp_path / "out", "toy").read("ada").grade.points == 90.0
+
+
+def _alive(*kinds):
+    """Count what is alive of some types, or of all of ours."""
+    gc.collect()
+    types = Counter(type(one) for one in gc.get_objects())
+    ours = [kind for kind in types if str(kind.__module__).startswith("autograder.")]
+    return {kind.__name__: types[kind] for kind in kinds or ours if types[kind]}
+
+
+@pytest.mark.usefixtures("without_sandbox")
+def test_what_a_class_leaves_in_memory_does_not_grow_with_it_but_for_its_grades(
+    toys, toy_course, hand_in, tmp_path
+):
+    left, results = {}, []
+    for n_students in (3, 30):
+        for n in range(n_students):
+            double = (toys.double, toys.square, "")[n % 3]
+            folder = hand_in(f"s{n}", double=f"{double}\n# {n}", mean=toys.mean)
+        settings = _settings(tmp_path / f"{n_students}")
+        before = _alive(PartVerdict, Observation, CellResult, Verdict)
+        results.append(grade_class(ReleasedSet(toy_course, "toy"), folder, settings))
+        after = _alive(PartVerdict, Observation, CellResult, Verdict)
+        left[n_students] = {kind: n - before.get(kind, 0) for kind, n in after.items()}
+    assert [len(result.grades) for result in results] == [3, 30]
+    assert left[30].pop("Verdict") == 10 * left[3].pop("Verdict")  # as the page's table needs
+    assert left[30].pop("PartVerdict") < 10  # of 120: one stands for all that are equal
+    assert not any(left[30].values()), left
+
+
+@pytest.mark.usefixtures("without_sandbox")
+def test_grader_keeps_as_much_after_30_submissions_as_after_3(toys, toy_course):
+    notebook = as_text(toys.answer(toy_course, toys.square, toys.no_empty_mean)).encode()
+    submission, left = Submission("ada", "toy", notebook, ""), {}
+    with Grader(ReleasedSet(toy_course, "toy"), Confinement()) as grader:
+        for n in range(1, 31):
+            grader.grade(Task(submission, f"{n}", seed=n))
+            left[n] = _alive() if n in (3, 30) else {}
+    assert left[3]["DrawnCase"] > 0
+    assert left[3] == left[30]
 
 
 @pytest.mark.usefixtures("without_sandbox")

@@ -141,8 +141,10 @@ def _graded(root: Path, settings: dict[str, Any]) -> dict[str, Any]:
         _say(_NO_SANDBOX.format(error=error, name=name))
         return _fault()
     results = _results(graded, released.outline, settings)
-    if graded.grade.verdicts and graded.grade.state is not State.REFUSED:
+    if attempt and graded.grade.verdicts and graded.grade.state is not State.REFUSED:
         results["extra_data"] |= attempt
+        which = f"This is your attempt {attempt['attempt']} of {settings['attempts']}."
+        results["output"] = "\n".join(filter(None, [which, results["output"]]))
     return results
 
 
@@ -231,7 +233,7 @@ def _results(graded: Any, outline: Any, settings: dict[str, Any]) -> dict[str, A
         _say("\n".join(grade.reasons))
         return _fault()
     _say(f"{grade.student}: {grade.state.value}. Isolation: {grade.isolation or 'nothing was run'}")
-    tests = []
+    tests, is_refused = [], grade.state is State.REFUSED
     for verdict in grade.verdicts:
         tests.append(
             {
@@ -239,7 +241,7 @@ def _results(graded: Any, outline: Any, settings: dict[str, Any]) -> dict[str, A
                 "score": verdict.points,
                 "max_score": verdict.max_points,
                 "status": "passed" if verdict.points == verdict.max_points else "failed",
-                "output": describe_verdict(verdict),
+                "output": "not judged" if is_refused else describe_verdict(verdict),
                 "output_format": "text",
                 "visibility": settings["visibility"],
             }
@@ -249,7 +251,7 @@ def _results(graded: Any, outline: Any, settings: dict[str, Any]) -> dict[str, A
     by_hand = sum(item.points for item in outline.items if item.by_hand)
     shown = Shown(Level(settings.get("feedback", "full")))
     seen = seen_by_student(outline, grade, graded.repaired, {}, shown)
-    if shown.level in (Level.VISIBLE, Level.PROPERTIES) and grade.state is not State.REFUSED:
+    if shown.level in (Level.VISIBLE, Level.PROPERTIES) and not is_refused:
         tests += _shown_at_once(seen["rows"])
     lines = [f"Noticed: {reason}" for reason in seen["grade"].reasons]
     if by_hand:

@@ -301,7 +301,7 @@ def test_files_that_are_too_large_are_refused(course):
 @pytest.mark.sandbox
 def test_class_of_two_notebooks_is_graded_into_the_courses_own_gradebook(course, monkeypatch):
     """Both notebooks of the assignment, as a command; then once more, where nothing is new."""
-    patient = partial(Confinement, Limits(wall_factor=60))  # the endless loop ends as on a free machine
+    patient = partial(Confinement, Limits(wall_factor=60))  # the loop ends as on a free machine
     monkeypatch.setattr("autograder.grading.grader.Confinement", patient)
     (course / "nbgrader_config.py").write_text("get_config().Execute.timeout = 1")
     nb.write(course / "source/hw1/extra.ipynb", nb.notebook())

@@ -366,6 +366,7 @@ def test_gradescope_says_why_a_submission_cannot_be_graded(
     assert results["score"] == 0
     assert reason in results["output"]
     assert [test["max_score"] for test in results["tests"]] == [60, 30]
+    assert {test["output"] for test in results["tests"]} == {"not judged"}
     assert results["extra_data"] == {"state": "refused"}
 
 
@@ -412,7 +413,8 @@ def test_gradescope_grades_as_many_attempts_as_there_are(limited, toys, monkeypa
     monkeypatch.setattr(grader.Grader, "judge", lambda self, *a: asked.append(1) or judge(self, *a))
     rules = _RULES | {"feedback": "properties"}
     assert limited(rules, b"{", 0)[1]["extra_data"] == {"state": "refused"}
-    assert limited(rules, None, 1, double=toys.square)[1]["score"] == 20
+    first, results = limited(rules, None, 1, double=toys.square)
+    assert "This is your attempt 1 of 2." in first and results["score"] == 20
     assert limited(rules, None, 2, double=toys.square)[1]["score"] == 20  # the same: no attempt
     assert limited(rules, None, 3, double=toys.double)[1]["extra_data"]["attempt"] == 2
     for minute, data in ((4, None), (5, b"{")):

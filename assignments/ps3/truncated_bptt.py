@@ -112,8 +112,12 @@ def train(implementation, inputs):
     import torch
 
     state, pieces = tuple(part.clone() for part in inputs["state"]), inputs["pieces"]
-    if "gaps" in inputs:  # as in pieces of one text
-        pieces = [tuple(x.repeat(1, 2)[:, : x.shape[1]] for x in piece) for piece in pieces]
+
+    def with_gaps(x):  # as pieces of one text have them, but no view: that is not to be detached
+        return torch.empty_strided(x.shape, (2 * x.shape[1], 2), dtype=x.dtype).copy_(x)
+
+    if "gaps" in inputs:
+        state, *pieces = (tuple(map(with_gaps, part)) for part in (state, *pieces))
     params = [weight.requires_grad_() for weight in inputs["weights"]]
     vectors, recurrent, output = params
     seen = []

@@ -144,5 +144,8 @@ def test_the_record_says_what_every_seed_got():
                 assert len(result["own_accuracy"]) == len(result["drawn_accuracy"])
     lora = record["arms"]["sst2_sentences: LoRA"]
     assert all(len(lora[str(n)]["drawn_accuracy"]) == 5 for n in published_labels.N_LABELS)
+    whole = record["arms"]["rte: LoRA"]["2290"]  # all pairs but those that choose
+    assert whole["setting"]["n_epochs"] == published_labels.RTE_EPOCHS
+    assert len(whole["drawn_accuracy"]) == 1
     for name in published_labels.PROMPTS:
         assert len(record["arms"][f"{name}: head"]["100"]["drawn_accuracy"]) == 5

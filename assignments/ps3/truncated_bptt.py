@@ -114,7 +114,7 @@ def train(implementation, inputs):
     state, pieces = tuple(part.clone() for part in inputs["state"]), inputs["pieces"]
 
     def with_gaps(x):  # as pieces of one text have them, but no view: that is not to be detached
-        return torch.empty_strided(x.shape, (2 * x.shape[1], 2), dtype=x.dtype).copy_(x)
+        return torch.empty_strided(x.shape, (2 * x.shape[1] + 1, 2), dtype=x.dtype).copy_(x)
 
     if "gaps" in inputs:
         state, *pieces = (tuple(map(with_gaps, part)) for part in (state, *pieces))

@@ -1,6 +1,7 @@
 """Tables of the page: rows under a header, escaped unless they are markup."""
 
 import html
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -63,5 +64,10 @@ def table_html(header: Sequence[object], rows: Iterable[Sequence[object]]) -> st
 
 def _cells(tag: str, cells: Iterable[object]) -> str:
     scope = ' scope="col"' if tag == "th" else ""
-    texts = (cell if isinstance(cell, Markup) else html.escape(str(cell)) for cell in cells)
+    texts = (cell if isinstance(cell, Markup) else _escaped(str(cell)) for cell in cells)
     return "".join(f"<{tag}{scope}>{text}</{tag}>" for text in texts)
+
+
+def _escaped(cell: str) -> str:
+    """Return a cell's text as HTML; “5 ± 2” is one piece, which a wide page keeps on one line."""
+    return re.sub(r"\S+ ± \S+", r'<span class="lm-pair">\g<0></span>', html.escape(cell))

@@ -114,6 +114,12 @@ def test_table_escapes_text_and_keeps_markup():
     assert 'aria-label="n, a &amp; b"' in shown
 
 
+def test_a_number_and_its_spread_are_one_piece():
+    shown = widgets.table(["right"], [("82.3 ± 3.8",), ("<b> 5 ± 2 %",)]).to_html()
+    assert '<td><span class="lm-pair">82.3 ± 3.8</span></td>' in shown
+    assert '<td>&lt;b&gt; <span class="lm-pair">5 ± 2</span> %</td>' in shown
+
+
 def test_table_shows_every_row_where_there_is_no_html():
     shown = widgets.table(["n", "text"], [(1, "a"), (2, "b")])._repr_mimebundle_()
     assert shown["text/plain"] == "n | text\n1 | a\n2 | b"

@@ -9,6 +9,7 @@ a label).
 import base64
 import html
 import io
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,8 +35,9 @@ INK = "#000000"
 WIDTH, HEIGHT = 5.4, 3.2
 """Inches at which type of 10 points is legible on a phone: 390 pixels across are just as wide."""
 
-PHONE, LEAST_LABEL = 390, 10.0
-"""Pixels: the width of a phone, and a label on it. Where a figure needs more room, it scrolls."""
+PHONE, LEAST_LABEL = 390, 9.95
+"""Pixels: the width of a phone, and a label on it: ten, as far as one can tell, so that a figure of
+the usual width need not scroll for the pixel that its outer lines take."""
 
 STYLE: dict[Any, Any] = {
     "font.size": 10,
@@ -120,7 +122,7 @@ def _inline_svg(svg: str, alt: str) -> str:
         svg = svg.replace(colour, f"var(--lm-series-{number}, {colour})")
     # The file leaves black out, since it is the default; here the text's colour is the default.
     width = float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1])  # type: ignore[index]
-    least = round(width * LEAST_LABEL / _smallest_label(svg))
+    least = math.ceil(width * LEAST_LABEL / _smallest_label(svg))
     root = (
         f'<svg role="img" fill="currentColor" aria-label="{html.escape(alt)}" '
         f'style="width: 100%; min-width: {least}px; max-width: {1.4 * width:.0f}px; height: auto" '

@@ -86,28 +86,53 @@ def too_wide(browser) -> list[str]:
     return [f"{excess} pixels too wide"] * (excess > 0) + cut
 
 
-def cut_formulas(browser) -> list[str]:
-    """Formulas in running text, those of closed solutions included, that end beyond their column.
+OPEN_ALL = (
+    "const boxes = [...document.querySelectorAll('main .toggle-hidden')];"
+    "const details = [...document.querySelectorAll('main details:not([open])')];"
+    "for (const box of boxes) box.classList.remove('toggle-hidden');"
+    "for (const box of details) box.open = true;"
+)
+CLOSE_AGAIN = (
+    "for (const box of boxes) box.classList.add('toggle-hidden');"
+    "for (const box of details) box.open = false;"
+)
 
-    A displayed formula can be scrolled; one in a line cannot, and what sticks out is never seen.
-    A formula in a table moves with the table.
+
+def cut_formulas(browser) -> list[str]:
+    """Formulas, those of closed solutions included, that end beyond the place they have.
+
+    That is the column for a formula in a line. One on lines of its own has its own box, beside
+    its number; it could be scrolled there, but nothing shows that there is more. A formula in a
+    table moves with the table.
     """
     return browser.execute_script(
-        "const boxes = [...document.querySelectorAll('main .toggle-hidden')];"
-        "const details = [...document.querySelectorAll('main details:not([open])')];"
-        "for (const box of boxes) box.classList.remove('toggle-hidden');"
-        "for (const box of details) box.open = true;"
+        f"{OPEN_ALL}"
         "const column = (node) => getComputedStyle(node).display.startsWith('inline')"
         "  ? column(node.parentElement) : node.getBoundingClientRect();"
-        "const found = [...document.querySelectorAll('main mjx-container:not([display])')]"
+        "const found = [...document.querySelectorAll('main mjx-container')]"
         ".filter((formula) => formula.checkVisibility() && !formula.closest('table'))"
         ".map((formula) => [formula, formula.querySelector('mjx-math')])"
         ".map(([formula, painted]) => [formula, painted.getBoundingClientRect().right"
-        "  - column(formula.parentElement).right])"
+        "  - (formula.hasAttribute('display') ? formula.getBoundingClientRect()"
+        "    : column(formula.parentElement)).right])"
         ".filter(([, excess]) => excess > 1)"
         ".map(([formula]) => `formula ${formula.textContent.slice(0, 40)} is cut off`);"
-        "for (const box of boxes) box.classList.add('toggle-hidden');"
-        "for (const box of details) box.open = false;"
+        f"{CLOSE_AGAIN}"
+        "return found;"
+    )
+
+
+def cut_drawings(browser) -> list[str]:
+    """Drawings, those in closed solutions included, of which a part lies beyond the screen."""
+    return browser.execute_script(
+        f"{OPEN_ALL}"
+        "const found = [...document.querySelectorAll('main svg')]"
+        ".filter((svg) => svg.checkVisibility() && !svg.closest('mjx-container'))"
+        ".map((svg) => [svg, svg.getBoundingClientRect()])"
+        ".filter(([, box]) => box.left < -0.5 || box.right > innerWidth + 0.5)"
+        ".map(([svg, box]) => `${(svg.ariaLabel || svg.textContent).slice(0, 40)} is drawn from `"
+        "  + `${box.left.toFixed()} to ${box.right.toFixed()} of ${innerWidth} pixels`);"
+        f"{CLOSE_AGAIN}"
         "return found;"
     )
 
@@ -198,7 +223,8 @@ def inspect_resized(browser, width: int) -> list[str]:
     is_resized = f"return window.innerWidth === {width}"
     WebDriverWait(browser, 60).until(lambda browser: browser.execute_script(is_resized))
     found = violations(browser, *WIDTH_RULES) + too_wide(browser) + small_labels(browser)
-    found += cut_formulas(browser) + broken_words(browser) + numbers_out_of_sight(browser)
+    found += cut_formulas(browser) + cut_drawings(browser)
+    found += broken_words(browser) + numbers_out_of_sight(browser)
     return found + complaints(browser)
 
 

@@ -38,6 +38,14 @@ FIGURES = {
     "heatmap": lambda: plots.heatmap(
         np.eye(3, 4), rows="abc", columns=["x", "y", "long name", "z"]
     ),
+    "letters": lambda: plots.heatmap(
+        np.eye(27),
+        rows="·abcdefghijklmnopqrstuvwxyz",
+        columns="·abcdefghijklmnopqrstuvwxyz",
+        row_label="before",
+        column_label="next",
+        numbers=False,
+    ),
     "loss_curves": lambda: plots.loss_curves({"m": (range(30), np.linspace(3, 1, 30))}, window=5),
     "gradient_norms": lambda: plots.gradient_norms({"Elman": (ORDERS, [1, 0.1, 0.01, 1e-3, 1e-4])}),
     "ladder": lambda: plots.ladder(ROWS),
@@ -110,7 +118,7 @@ def test_figure_with_small_type_scrolls_also_by_keys():
 def test_figure_without_labels_may_be_small():
     figure = plots.Diagram(5.4, 1.0)
     figure.box(1.0, 0.5)
-    assert "min-width: 130px" in plots.show(figure.figure, alt="x").svg
+    assert "min-width: 131px" in plots.show(figure.figure, alt="x").svg
 
 
 @pytest.mark.parametrize("name", FIGURES)

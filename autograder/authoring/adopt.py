@@ -163,6 +163,10 @@ class _Notebook:
             raise ValueError("it ends with a number of points: a check's part holds or does not")
         stars = [one for one in body if isinstance(one, ast.ImportFrom) and "*" in bound(one)]
         before = self._before(test)
+        deletes = [one for one in ast.walk(ast.Module(body, [])) if isinstance(one, ast.Delete)]
+        gone = {ast.unparse(target) for one in deletes for target in one.targets}
+        if gone := gone & set().union(*(bound(one.node) for one in before)):
+            raise ValueError(f"it deletes {min(gone)}, to see who calls it: checks ask for values")
         reads = names_read(ast.Module(body, []))
         helpers = needed([one.node for one in before if not is_answer(one.cell)], reads)
         reads |= set().union(*map(names_read, helpers))

@@ -99,6 +99,14 @@ def test_notebook_hides_what_was_hidden_and_release_says_what_is_left(released, 
     [
         ([("a", nb.tests(1), "assert f(3) == 4")], "it asks for nothing that students define"),
         ([("a", nb.tests(1), "%%bash\nls")], "begins with %%bash"),
+        (  # as in nbgrader's own example
+            [
+                ("x", nb.ANSWER, "def f(n):\n    return n"),
+                ("y", nb.ANSWER, "def g(n):\n    return f(n)"),
+                ("a", nb.tests(1), "own = f\ndel f\ntry:\n    g(1)\nfinally:\n    f = own"),
+            ],
+            "it deletes f, to see who calls it",
+        ),
         (
             [
                 ("x", nb.ANSWER, "def asserted(n):\n    return n"),

@@ -56,9 +56,10 @@ for path in sys.argv[1:]:
         names = runpy.run_path(path)
         (part,) = names["PARTS"]
         found[path] = len(calls_of(*part.inputs.args[:1], *part.inputs.args[1]))
+    except ModuleNotFoundError as error:
+        found[path] = f"it needs {error.name}, and checks can import only what is installed"
     except Exception as error:
-        kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
-        found[path] = f"{kind}{error}"
+        found[path] = f"{type(error).__name__}: {error}".removeprefix("ValueError: ")
 print(json.dumps(found))
 """
 

@@ -99,6 +99,14 @@ def test_notebook_hides_what_was_hidden_and_release_says_what_is_left(released, 
     [
         ([("a", nb.tests(1), "assert f(3) == 4")], "it asks for nothing that students define"),
         ([("a", nb.tests(1), "%%bash\nls")], "begins with %%bash"),
+        (  # a file beside the notebook
+            [
+                ("setup", nb.LOCKED, "import helper_of_this_course"),
+                ("x", nb.ANSWER, "def f(n):\n    return n"),
+                ("a", nb.tests(1), "assert f(1) == helper_of_this_course.one"),
+            ],
+            "it needs helper_of_this_course, and checks can import only what is installed",
+        ),
         (  # as in nbgrader's own example
             [
                 ("x", nb.ANSWER, "def f(n):\n    return n"),

@@ -163,6 +163,7 @@ class HandGrade:
         extra: credit that a person has added to whatever else counts.
         earlier_points: points and extra credit were given for an answer that has changed since.
         earlier_comment: so was the comment.
+        blank: nothing was answered, which is worth 0 without a person.
     """
 
     points: float | None
@@ -171,6 +172,7 @@ class HandGrade:
     extra: float = 0.0
     earlier_points: bool = False
     earlier_comment: bool = False
+    blank: bool = False
 
     def counts(self, machine: float | None) -> float | None:
         """Return what the cell is worth, as nbgrader counts it; None if nobody has judged it.

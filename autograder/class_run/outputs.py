@@ -25,12 +25,13 @@ from autograder.store.sections import read_sections
 
 
 def write_pages(sets: Sequence[ReleasedSet], settings: Settings) -> tuple[Path, list[str]]:
-    """Write all outputs of some sets again, and a page that leads to them.
+    """Write all outputs of some sets again, and the page of the course, which leads to all sets.
 
     Made from records and received copies alone: nothing is run, for example after hand grading.
 
     Returns:
-        That page, and the line on what was kept because somebody had written in it.
+        That page, or of a single set its own, and the line on what was kept because somebody had
+        written in it.
 
     Raises:
         GraderError: if nothing was graded there.
@@ -39,7 +40,7 @@ def write_pages(sets: Sequence[ReleasedSet], settings: Settings) -> tuple[Path, 
     for released in sets:
         journal = Journal(settings.out, released.name)
         with journal.only_writer():
-            records = [one for one in map(journal.read, journal.students()) if one is not None]
+            records = journal.records()
             if records:
                 recorded = [Graded(record.grade) for record in records]
                 origins = {record.grade.student: record.origin for record in records}
@@ -47,9 +48,17 @@ def write_pages(sets: Sequence[ReleasedSet], settings: Settings) -> tuple[Path, 
     if not classes:
         raise GraderError(f"nothing is recorded in {settings.out}: grade a class first")
     page = settings.out / "dashboard" / "index.html"
-    overview = instructor_pages.overview_page(
-        [(outputs.outline, outputs.grades, outputs.by_hand) for outputs in classes]
-    )
+    shown = {one.outline.name: (one.outline, one.grades, one.by_hand) for one in classes}
+    for name in sets[0].course.sets():  # the page of the course has the other sets, too
+        records = [] if name in shown else Journal(settings.out, name).records()
+        if records:
+            outline = ReleasedSet(sets[0].course, name).outline
+            grades = [one.grade.for_tables() for one in records]
+            with Gradebook(settings.url) as book:
+                given = book.hand_grades(name, outline.belongs)
+            shown[name] = outline, grades, HandGiven(settings.out, name).marked(given)
+    in_order = [shown[name] for name in sets[0].course.sets() if name in shown]
+    overview = instructor_pages.overview_page(in_order)
     kept = [path for outputs in classes for path in outputs.kept]
     kept_overview = write_page(page, overview)
     return page if len(sets) > 1 else classes[0].page, said_of_kept([*kept, kept_overview])
@@ -179,7 +188,7 @@ def write_recounted(released: ReleasedSet, settings: Settings, ledger: Ledger) -
         journal = Journal(settings.out, name)
         if name == released.name or not journal.is_outdated():
             continue
-        records = [one for one in map(journal.read, journal.students()) if one is not None]
+        records = journal.records()
         outputs = write_outputs(
             ReleasedSet(released.course, name),
             [Graded(record.grade) for record in records],

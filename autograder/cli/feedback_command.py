@@ -93,7 +93,7 @@ def feedback(
         by_hand = HandGiven(out, name).marked(book.hand_grades(name, belongs))
         marked = with_marks(book.final_scores(name, belongs), [HandGiven(out, name)])
     scores = {score.student: score for score in marked}
-    records = [one for one in map(journal.read, journal.students()) if one is not None]
+    records = journal.records()
     feedbacks, missing = [], []
     for record in records:
         student = record.grade.student

@@ -70,7 +70,7 @@ def class_page(
         misconceptions=_misconceptions(outline, graded),
         faults=[(grade, v.item, v.fault) for grade in grades for v in grade.verdicts if v.fault],
         isolations=sorted({grade.isolation for grade in grades if grade.isolation}),
-        waiting=_n_waiting(outline, by_hand),
+        waiting=_n_waiting(outline, graded, by_hand),
     )
 
 
@@ -150,7 +150,8 @@ def judged(grade: Grade, outline: Outline, by_hand: HandGrades) -> float:
     most = {verdict.item: verdict.max_points for verdict in verdicts}
     given = by_hand.get(grade.student, {})
     for item in outline.items:
-        if given.get(item.name, HandGrade(None)).counts(None) is not None:
+        one = given.get(item.name, HandGrade(None))
+        if one.counts(None) is not None or (one.blank and item.by_hand):
             most[item.name] = item.points
     return sum(most.values())
 
@@ -219,9 +220,9 @@ def _said_of_attempts(attempts: Attempts) -> Iterator[str]:
         yield f"{files} kept and not graded: {attempts.later_why}"
 
 
-def _n_waiting(outline: Outline, by_hand: HandGrades) -> int:
+def _n_waiting(outline: Outline, graded: Sequence[Grade], by_hand: HandGrades) -> int:
     names = {item.name for item in outline.items if item.by_hand}
-    cells = [pair for by_item in by_hand.values() for pair in by_item.items()]
+    cells = [pair for grade in graded for pair in by_hand.get(grade.student, {}).items()]
     return sum(given.waiting and (name in names or given.is_of_person) for name, given in cells)
 
 

@@ -269,12 +269,13 @@ class Gradebook:
                 place = student, belongs.get(cell, cell.removesuffix("_answer"))
                 if text:
                     comments[place] = "\n".join(filter(None, [comments.get(place, ""), text]))
-            columns = ("manual_score", "extra_credit", "needs_manual_grade")
-            for student, cell, points, extra, waiting in self._rows_of(
+            columns = ("manual_score", "extra_credit", "needs_manual_grade", "auto_score")
+            for student, cell, points, extra, waiting, machine in self._rows_of(
                 problem_set, api.Grade, *columns
             ):
                 comment = comments.get((student, cell), "")
-                given = HandGrade(points, comment, waiting, extra or 0.0)
+                blank = points is None and machine == 0.0
+                given = HandGrade(points, comment, waiting, extra or 0.0, blank=blank)
                 grades.setdefault(student, {})[cell] = given
         return grades
 

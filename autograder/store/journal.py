@@ -112,6 +112,10 @@ class Journal:
                 names.append(str(json.loads(path.read_text())["grade"]["student"]))
         return tuple(sorted(names))
 
+    def records(self) -> list[Record]:
+        """Return the records that can be read, in the order of the students' names."""
+        return [one for one in map(self.read, self.students()) if one is not None]
+
     def note(self, change: Mapping[str, Any]) -> None:
         """Add a changed grade to the set's history, before the record that it changes is written.
 

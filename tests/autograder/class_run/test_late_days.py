@@ -123,6 +123,8 @@ def _shown_everywhere(course):
     assert "3 late days spent; 0 late days left" in dashboard.read_text()
     page, _ = write_pages([course.released(name) for name in DUE], course.out)
     overview = page.read_text()
+    write_pages([course.released("toy")], course.out)  # as `feedback toy` does
+    assert page.read_text() == overview, "the page of the course lost the other set"
     assert "Late days left" in overview and '<td class="number" data-value="0">0</td>' in overview
     page = (out / "feedback/ada/toz/toz.html").read_text()
     assert "20 of 90 points are taken off" in page

@@ -337,6 +337,12 @@ def test_sections_and_graders_share_the_answers(write, essays, settings, served)
         students("bea", "monday")
 
 
+def test_links_from_one_answer_to_the_next_are_apart(write, served, read_page):
+    write(ada="Because.", bo="Dunno.")
+    words = read_page(ask(links(served())[0])[1]).words
+    assert "Next Next that waits" in words
+
+
 def test_blind_page_shows_no_name_and_what_students_wrote_stays_text(write, served, read_page):
     write(**{"ada lovelace": HOSTILE})
     address = served(blind=True)

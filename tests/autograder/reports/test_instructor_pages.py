@@ -81,6 +81,16 @@ def test_class_page_shows_sections_where_there_are_any(outline, read_page):
     assert "Section" not in read_page(class_page(outline, [GRADE], {})).words
 
 
+def test_blank_answer_is_judged_and_nobody_waits_for_what_could_not_be_read(outline, read_page):
+    """Once a page said `of 90` of what was `of 100` in every export, and that an answer waits."""
+    refused = Grade("cy", "toy", State.REFUSED, "", 7, reasons=("the file is empty",))
+    waits = {"toy_essay": HandGrade(None, waiting=True)}
+    by_hand = {"ada": {"toy_essay": HandGrade(None, blank=True)}, "cy": waits}
+    words = read_page(class_page(outline, [GRADE, refused], by_hand)).words
+    assert "of 100 graded" in words and "of 90" not in words
+    assert "for a person" not in words
+
+
 def test_nothing_read_is_not_0_points_on_any_page(outline, read_page):
     none = tuple(dataclasses.replace(one, points=0.0, parts=()) for one in (DOUBLE, MEAN))
     refused = Grade("cy", "toy", State.REFUSED, "", 7, none, reasons=("the file is empty",))
@@ -118,6 +128,9 @@ def test_late_students_are_marked_and_their_penalty_is_taken_off(outline, read_p
     words = read_page(class_page(outline, [late], {"ada": {"toy_essay": HandGrade(8.0)}})).words
     assert "1 late" in words
     assert "38 of 100 graded 3 days late: −20 points" in words  # 20 + 30 + 8 - 20
+    spent = dataclasses.replace(LATE, penalty=0.0, late_days=3)
+    words = read_page(class_page(outline, [dataclasses.replace(GRADE, timing=spent)], {})).words
+    assert "3 days late: 0 points, 3 late days spent" in words
 
 
 def test_penalty_never_makes_points_negative(outline, read_page):

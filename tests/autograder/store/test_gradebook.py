@@ -120,6 +120,9 @@ def test_record_writes_scores_and_asks_for_a_person_only_where_one_is_needed(url
 def test_blank_answer_needs_no_person(url, book):
     book.record("toy", [(GRADE, frozenset({"toy_essay"}))])
     assert _rows(url)["toy_essay"] == (0.0, None, False)
+    assert book.hand_grades("toy")["ada"]["toy_essay"].blank
+    _give(url, "toy_essay", 7.5, "")
+    assert not book.hand_grades("toy")["ada"]["toy_essay"].blank
 
 
 def test_hand_given_points_survive_regrading(url, book):

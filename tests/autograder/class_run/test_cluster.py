@@ -101,7 +101,9 @@ def dask():
 
 
 @pytest.mark.sandbox
-def test_class_is_graded_on_a_cluster_whose_worker_dies(dask, toys, toy_course, hand_in, tmp_path):
+def test_class_is_graded_on_a_cluster_whose_worker_dies(
+    dask, toys, toy_course, hand_in, tmp_path, monkeypatch
+):
     students = {f"student-{number}": number % 2 for number in range(12)}
     for student, right in students.items():
         hand_in(student, double=toys.double if right else toys.square, mean=toys.mean)
@@ -112,6 +114,10 @@ def test_class_is_graded_on_a_cluster_whose_worker_dies(dask, toys, toy_course, 
         if len(graded) == 3:
             dask.kill_a_worker()
 
+    def not_here(*given, **named):
+        raise AssertionError("student code must run on the workers alone")
+
+    monkeypatch.setattr("autograder.grading.grader.Sandbox", not_here)
     settings = Settings(tmp_path / "out", scheduler=dask.address)
     watcher = Watcher(graded=kill_one_at_the_third)
     result = grade_class(ReleasedSet(toy_course, "toy"), folder, settings, watcher)

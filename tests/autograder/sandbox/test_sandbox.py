@@ -147,6 +147,7 @@ def test_endless_call_takes_time_from_its_own_item_only(brief):
 
 
 def test_time_limit_counts_computing_and_ends_waiting_later(brief):
+    assert Limits().wall_factor == 5  # as SECURITY.md says; here it is more
     cells = [
         "import time",
         "def f(x):\n    time.sleep(x)\n    return x",
@@ -261,6 +262,30 @@ def test_dead_server_is_started_again_and_costs_the_student_nothing():
         run = sandbox.run(["def f(x): return x"], [request(x=5)])
     assert values(run) == [5]
     assert run.problems == ("the sandbox ended and was started again",)
+
+
+STAYS = """
+import os, time
+for _ in range(3):  # each leaves its parent, its session and its group
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            while True: time.sleep(60)
+        os._exit(0)
+    os.wait()
+print("started")
+"""
+
+
+def test_every_process_of_a_submission_has_ended_before_the_next_one():
+    with Sandbox(libraries=()) as sandbox:
+        sandbox.run(["x = 1"], [])
+        before = len(process_limits.descendants(sandbox._process.pid))
+        assert sandbox.run([STAYS], []).cells[0].output == "started\n"
+        deadline = time.monotonic() + 60  # what is killed goes when it is reaped
+        while len(process_limits.descendants(sandbox._process.pid)) > before:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
 
 
 def test_nothing_is_left_running_or_lying_about():

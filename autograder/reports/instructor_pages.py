@@ -41,7 +41,9 @@ def class_page(
     totals = {grade.student: total(grade, by_hand) for grade in grades}
     values = [totals[grade.student] for grade in graded]
     most = {grade.student: judged(grade, outline, by_hand) for grade in grades}
-    known = max((most[grade.student] for grade in graded), default=outline.points)
+    # Whoever left a written answer blank has it judged already, which says nothing of the class.
+    wrote = [grade for grade in graded if not _left_blank(grade, outline, by_hand)]
+    known = max((most[grade.student] for grade in wrote), default=outline.points)
     return render(
         "class.html",
         script="dashboard.js",
@@ -154,6 +156,11 @@ def judged(grade: Grade, outline: Outline, by_hand: HandGrades) -> float:
         if one.counts(None) is not None or (one.blank and item.by_hand):
             most[item.name] = item.points
     return sum(most.values())
+
+
+def _left_blank(grade: Grade, outline: Outline, by_hand: HandGrades) -> bool:
+    given = by_hand.get(grade.student, {})
+    return any(given.get(item.name, HandGrade(None)).blank for item in outline.items if item.by_hand)
 
 
 def _change(plain: Mapping[str, Any]) -> Change:

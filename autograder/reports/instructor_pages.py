@@ -160,7 +160,9 @@ def judged(grade: Grade, outline: Outline, by_hand: HandGrades) -> float:
 
 def _left_blank(grade: Grade, outline: Outline, by_hand: HandGrades) -> bool:
     given = by_hand.get(grade.student, {})
-    return any(given.get(item.name, HandGrade(None)).blank for item in outline.items if item.by_hand)
+    return any(
+        given.get(item.name, HandGrade(None)).blank for item in outline.items if item.by_hand
+    )
 
 
 def _change(plain: Mapping[str, Any]) -> Change:

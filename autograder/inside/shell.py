@@ -27,6 +27,7 @@ def make_shell() -> Any:
     builtins.input = _answer_nothing
     shell: Any = Shell.instance(colors="NoColor")
     shell.InteractiveTB.set_mode("Context")
+    _ = shell.logger  # IPython imports its module when a cell is first recorded: in every student's
     for cell in ("import math", "def f(x):\n    return x", "None", "del math, f"):
         shell.run_cell(cell, silent=True)  # what a first cell touches, every student's would copy
     return shell

@@ -3,6 +3,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -216,6 +217,15 @@ def test_output_is_cut_and_the_cut_is_named(sandbox):
 def test_neither_the_grader_nor_the_package_can_be_imported(sandbox):
     run = sandbox.run(["import course_pkg", "import autograder.grading.judge"], [])
     assert all(cell.error.startswith("ModuleNotFoundError") for cell in run.cells)
+
+
+def test_recording_a_cell_imports_nothing_that_the_server_could_have_imported():
+    code = (
+        "import sys; from autograder.inside.shell import make_shell; shell = make_shell();"
+        "before = set(sys.modules); shell.run_cell('1', store_history=True);"
+        "late = set(sys.modules) - before; assert not late, late"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
 
 
 def test_known_answer_is_not_decoded(sandbox):

@@ -30,8 +30,8 @@ def write_pages(sets: Sequence[ReleasedSet], settings: Settings) -> tuple[Path, 
     Made from records and received copies alone: nothing is run, for example after hand grading.
 
     Returns:
-        That page, or of a single set its own, and the line on what was kept because somebody had
-        written in it.
+        That page, or of a single set its own, and lines on sets that cannot be read and on what
+        was kept because somebody had written in it.
 
     Raises:
         GraderError: if nothing was graded there.
@@ -49,10 +49,15 @@ def write_pages(sets: Sequence[ReleasedSet], settings: Settings) -> tuple[Path, 
         raise GraderError(f"nothing is recorded in {settings.out}: grade a class first")
     page = settings.out / "dashboard" / "index.html"
     shown = {one.outline.name: (one.outline, one.grades, one.by_hand) for one in classes}
+    left_out = []
     for name in sets[0].course.sets():  # the page of the course has the other sets, too
         records = [] if name in shown else Journal(settings.out, name).records()
-        if records:
-            outline = ReleasedSet(sets[0].course, name).outline
+        try:
+            outline = ReleasedSet(sets[0].course, name).outline if records else None
+        except Exception as error:  # a set that is just being changed; these sets have their pages
+            left_out.append(f"{page} is without {name}, which cannot be read: {describe(error)}")
+            continue
+        if outline is not None:
             grades = [one.grade.for_tables() for one in records]
             with Gradebook(settings.url) as book:
                 given = book.hand_grades(name, outline.belongs)
@@ -61,7 +66,8 @@ def write_pages(sets: Sequence[ReleasedSet], settings: Settings) -> tuple[Path, 
     overview = instructor_pages.overview_page(in_order)
     kept = [path for outputs in classes for path in outputs.kept]
     kept_overview = write_page(page, overview)
-    return page if len(sets) > 1 else classes[0].page, said_of_kept([*kept, kept_overview])
+    said = [*left_out, *said_of_kept([*kept, kept_overview])]
+    return page if len(sets) > 1 else classes[0].page, said
 
 
 def write_assignment_page(

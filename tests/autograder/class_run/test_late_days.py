@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from autograder.authoring.late_policy import Policy
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet
-from autograder.class_run import pipeline
+from autograder.class_run import outputs, pipeline
 from autograder.class_run.late_days import LateDays, spend
 from autograder.class_run.lateness import timing_of
 from autograder.class_run.ledger import Ledger
@@ -115,6 +115,10 @@ def test_any_order_of_grading_spends_the_same_days(course):
     )
 
 
+def _unreadable(course, name):
+    raise SyntaxError("half a line")
+
+
 def _shown_everywhere(course):
     out = course.out.out
     page, dashboard = out / "feedback/ada/toy/toy.html", out / "dashboard/toy/index.html"
@@ -125,6 +129,11 @@ def _shown_everywhere(course):
     overview = page.read_text()
     write_pages([course.released("toy")], course.out)  # as `feedback toy` does
     assert page.read_text() == overview, "the page of the course lost the other set"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(outputs, "ReleasedSet", _unreadable)  # only the other set is asked for there
+        _, said = write_pages([course.released("toy")], course.out)
+    assert "without toz, which cannot be read: SyntaxError" in said[0]
+    write_pages([course.released("toy")], course.out)
     assert "Late days left" in overview and '<td class="number" data-value="0">0</td>' in overview
     page = (out / "feedback/ada/toz/toz.html").read_text()
     assert "20 of 90 points are taken off" in page

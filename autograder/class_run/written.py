@@ -114,12 +114,20 @@ class WrittenAnswers:
     def answer(self, item: Item, key: str) -> Answer | None:
         """Return one of them as it is now; None if there is none of this key."""
         one = next((one for one in self.answers(item) if one.key == key), None)
-        if one is None:
-            return None
-        texts = answers_seen(self._notebook(one.student))
+        return None if one is None else self._now(item, one.student, one.section, one.given)
+
+    def of(self, item: Item, student: str) -> Answer:
+        """Return a student's answer as it is now, whether or not anybody has to grade it."""
+        with Gradebook(self._settings.url) as book:
+            by_hand = book.hand_grades(self._released.name, self._released.outline.belongs)
+        given = by_hand.get(student, {}).get(item.name, HandGrade(None))
+        return self._now(item, student, "", given)
+
+    def _now(self, item: Item, student: str, section: str, given: HandGrade) -> Answer:
+        texts = answers_seen(self._notebook(student))
         digest = digests([item.name], texts, self._released.outline.about)[item.name]
-        known = self._given.read(one.student).get(item.name)
-        return self._answer(one.student, one.section, one.given, known, digest)
+        known = self._given.read(student).get(item.name)
+        return self._answer(student, section, given, known, digest)
 
     def _answer(
         self,

@@ -295,6 +295,7 @@ def _watch(released: Any, submissions: Path, settings: Any, as_json: bool) -> in
 @click.argument("student")
 @click.argument("item")
 @out_option
+@_database
 @container_option
 @_trusting
 @json_option
@@ -306,6 +307,7 @@ def explain(
     student: str,
     item: str,
     out: Path,
+    database: str,
     container: str | None,
     no_sandbox: bool,
     as_json: bool,
@@ -313,20 +315,23 @@ def explain(
     """Show how one verdict came about: inputs, expected, observed.
 
     Runs the received notebook once more with the questions that this student was asked. For you,
-    not for students: it shows hidden inputs and expected values.
+    not for students: it shows hidden inputs and expected values. Of an answer in words, it shows
+    what people gave for it, and runs nothing.
     """
     from autograder.authoring.release import ReleasedSet
+    from autograder.class_run.settings import Settings
+    from autograder.class_run.written import Choice, WrittenAnswers
     from autograder.cli import output
     from autograder.grading.grader import Confinement, Grader
     from autograder.store.journal import Journal
 
     course = find_course(folder)
-    out, _ = results_of(course, out, "")
+    out, database = results_of(course, out, database)
     sets = [ReleasedSet(course, one) for one in course.of_assignment(name)]
-    having = [one for one in sets if item in (c.item for c in one.problem_set.checks)]
+    having = [one for one in sets if item in one.outline.titles]
     having = [one for one in having if one.name == name] or having
     if not having:
-        known = ", ".join(check.item for one in sets for check in one.problem_set.checks)
+        known = ", ".join(known for one in sets for known in one.outline.titles)
         raise GraderError(f"no item {item!r} in {name}; it has: {known}")
     if len(having) > 1:
         names = ", ".join(one.name for one in having)
@@ -339,6 +344,20 @@ def explain(
         raise GraderError(f"no grade of {student!r} for {name} in {out}; there are: {known}")
     if not record.grade.sha256:
         raise GraderError(f"{student} handed in no readable file: {record.grade.reasons[-1]}")
+    settings = Settings(out, database)
+    if settings.has_no_gradebook:
+        raise GraderError(f"no gradebook at {settings.url}: `autograder dashboard {name}` makes it")
+    question = next(one for one in released.outline.items if one.name == item)
+    written = WrittenAnswers(released, settings, Choice(""))
+    answer = written.of(question, student)
+    by_hand = output.plain_by_hand(question, answer, written.criteria(question))
+    if item not in checks:
+        text, _ = written.shown(question, answer)
+        if as_json:
+            click.echo(json.dumps({**by_hand, "answer": text}, indent=1))
+        else:
+            output.print_written(output.new_console(), name, by_hand, text)
+        return
     confinement = Confinement(
         container=container or "", trusted=no_sandbox, private=(out.resolve(),)
     )
@@ -348,9 +367,13 @@ def explain(
     recorded = next((old for old in record.grade.verdicts if old.item == item), None)
     if as_json:
         points = recorded.points if recorded is not None else None
-        click.echo(json.dumps({"recorded_points": points, **asdict(verdict)}, indent=1))
+        click.echo(
+            json.dumps({"recorded_points": points, **asdict(verdict), "by_hand": by_hand}, indent=1)
+        )
     else:
         output.print_verdict(output.new_console(), checks[item], verdict, recorded)
+        if answer.given.is_of_person:
+            output.print_by_hand(output.new_console(), by_hand)
 
 
 @click.command(epilog="\b\nExamples:\n  autograder dashboard ps1\n  autograder dashboard --all")

@@ -1,7 +1,8 @@
 """What the commands about a class print: tables for people, plain data for scripts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,13 @@ from rich.text import Text
 
 from autograder.authoring.checks import Check
 from autograder.authoring.notebooks import assignment_and_notebook
+from autograder.authoring.outline import Item
+from autograder.authoring.rubrics import Criterion
 from autograder.class_run.forecast import CORES, Forecast
 from autograder.class_run.plan import Planned
 from autograder.class_run.result import ClassResult, Watcher
 from autograder.class_run.settings import Settings
+from autograder.class_run.written import Answer
 from autograder.cli.options import printable
 from autograder.records import Grade, State, Timing, Verdict
 from autograder.reports.html import duration, late_days, still_open
@@ -357,3 +361,66 @@ def print_verdict(
     if verdict.fault:
         console.print()
         console.print(printable(f"fault of the check: {verdict.fault}"))
+
+
+def plain_by_hand(item: Item, answer: Answer, criteria: Sequence[Criterion]) -> dict[str, Any]:
+    """Return what people gave for an item, and by which levels of the rubric, as plain values."""
+    chosen = [
+        (criterion, points)
+        for criterion, points in zip(criteria, answer.levels, strict=False)
+        if points is not None
+    ]
+    return {
+        **asdict(answer.given),
+        "item": item.name,
+        "points": 0.0 if answer.given.blank else answer.given.counts(None),
+        "max_points": item.points,
+        "given": answer.given.points,
+        "by": answer.by,
+        "at": answer.at,
+        "rubric": [
+            {
+                "asked": criterion.title,
+                "points": points,
+                "says": next((one.text for one in criterion.levels if one.points == points), ""),
+            }
+            for criterion, points in chosen
+        ],
+    }
+
+
+def print_by_hand(console: Console, plain: Mapping[str, Any]) -> None:
+    """Print what people gave for an item."""
+    if plain["given"] is not None:
+        when = f" at {datetime.fromisoformat(plain['at']):%H:%M on %Y-%m-%d}" if plain["at"] else ""
+        who = plain["by"] or "a person"
+        console.print(printable(f"{plain['given']:g} points were given by {who}{when}"))
+    if plain["extra"]:
+        console.print(f"{plain['extra']:g} points of extra credit")
+    for level in plain["rubric"]:
+        console.print(printable(f"  {level['points']:g} for {level['asked']}: {level['says']}"))
+    if plain["comment"]:
+        console.print("comment:")
+        for line in plain["comment"].splitlines():
+            console.print(printable(f"       {line}"), soft_wrap=True)
+    earlier = ["points"] * plain["earlier_points"] + ["comment"] * plain["earlier_comment"]
+    if earlier:
+        console.print(f"{' and '.join(earlier)} are for an earlier answer: look again")
+
+
+def print_written(console: Console, name: str, plain: Mapping[str, Any], text: str) -> None:
+    """Print an answer that people grade, and what they gave for it."""
+    most = f"{plain['max_points']:g} points"
+    if plain["blank"]:
+        console.print(f"{plain['item']}: 0 of {most}; nothing was written, so nobody has to read it")
+    elif plain["points"] is None or plain["waiting"]:
+        had = "" if plain["points"] is None else f"{plain['points']:g} of "
+        console.print(f"{plain['item']}: {had}{most}; it waits for a person to read it")
+        console.print(f"`autograder written {name}` shows it beside the rubric")
+    else:
+        console.print(f"{plain['item']}: {plain['points']:g} of {most}")
+    print_by_hand(console, plain)
+    if not plain["blank"]:
+        console.print("\nanswer:")
+        for line in text.splitlines():
+            console.print(printable(f"       {line}"), soft_wrap=True)

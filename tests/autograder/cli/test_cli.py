@@ -389,7 +389,7 @@ def test_explain_shows_what_the_student_may_not_see(run, graded):
     ("student", "item", "message"),
     [
         ("zoe", "toy_double", "no grade of 'zoe' for toy"),
-        ("ada", "toy_x", "no item 'toy_x' in toy; it has: toy_double, toy_mean"),
+        ("ada", "toy_x", "no item 'toy_x' in toy; it has: toy_double, toy_mean, toy_essay"),
     ],
 )
 def test_explain_rejects_what_it_does_not_know(run, graded, student, item, message):

@@ -428,3 +428,63 @@ def test_page_is_not_left_before_what_was_typed_is_saved(write, served, settings
         row for row in map(partial(recorded, settings), ("ada", "bo")) if row[0] is not None
     ]
     assert given[0] == 3 and given[2] == "Nearly."
+
+
+@pytest.fixture
+def explained(toy_course, settings):
+    """What `explain` prints about an item, as text or as plain values."""
+
+    def run(student, item="toy_essay", *options):
+        words = ["explain", "toy", student, item, "--no-sandbox", f"--out={settings.out}", *options]
+        done = CliRunner().invoke(main, [f"--course={toy_course.folder}", *words])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout) if options else done.stdout
+
+    return run
+
+
+def test_explain_shows_a_written_answer_and_what_people_gave_for_it(write, essays, explained):
+    write(ada="Because \x1b[2J it must.", bo="Maybe.", cy="")
+    assert explained("bo").splitlines() == [
+        "toy_essay: 10 points; it waits for a person to read it",
+        "`autograder written toy` shows it beside the rubric",
+        "",
+        "answer:",
+        "       Maybe.",
+    ]
+    nothing = "toy_essay: 0 of 10 points; nothing was written, so nobody has to read it\n"
+    assert explained("cy") == nothing
+
+    answers = essays()
+    (question,) = answers.questions
+    of_ada = answers.of(question, "ada")
+    answers.give(question, of_ada.key, of_ada.version, [3.0, 4.0], None, "Say \x1b[31mwhy.")
+    first, given, *rest = explained("ada").splitlines()
+    assert first == "toy_essay: 7 of 10 points"
+    assert re.fullmatch(r"7 points were given by bea at \d\d:\d\d on 20\d\d-\d\d-\d\d", given)
+    assert rest[:2] == [
+        '  3 for 1. A reason (6 points): it hints at one. "Maybe because."',
+        "  4 for 2. Style (4 points): clear.",
+    ]
+    assert rest[2] == "comment:" and rest[3].endswith("why.") and rest[-1].endswith("it must.")
+    assert "\x1b" not in "".join(rest)
+
+    write(ada="Another reason.")
+    again = explained("ada")
+    assert "toy_essay: 7 of 10 points; it waits for a person to read it\n" in again
+    assert "points and comment are for an earlier answer: look again\n" in again
+    plain = explained("ada", "toy_essay", "--json")
+    assert plain["answer"] == "Another reason." and plain["points"] == 7 and plain["waiting"]
+    assert [level["points"] for level in plain["rubric"]] == [3, 4] and plain["by"] == "bea"
+
+
+def test_explain_says_where_a_person_has_changed_the_points_of_a_check(write, settings, explained):
+    write(ada="Because.")
+    with api.Gradebook(settings.url) as book:
+        row = book.find_grade("toy_double", "toy", "toy", "ada")
+        row.manual_score, row.extra_credit = 50, 2
+        book.db.commit()
+    said = explained("ada", "toy_double")
+    assert said.startswith("toy_double: 60 of 60 points\n")
+    assert "\n50 points were given by a person\n2 points of extra credit\n" in said
+    assert explained("ada", "toy_double", "--json")["by_hand"]["given"] == 50

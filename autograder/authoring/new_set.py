@@ -4,10 +4,11 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
-from autograder.authoring.course import Course
-from autograder.files import write_folder
+from autograder.authoring.course import SETTINGS, Course
+from autograder.files import write_atomically, write_folder
 from autograder.records import GraderError
 
+_TEMPLATE = files("autograder.authoring").joinpath("template")
 _NAME = re.compile(r"[a-z][a-z0-9]*")
 
 
@@ -25,12 +26,28 @@ def new_set(course: Course, name: str) -> Path:
     if folder.exists():
         raise GraderError(f"{folder} exists already; choose another name")
     written = {}
-    top = files("autograder.authoring").joinpath("template")
-    for place, templates in (("", top), ("answers/", top.joinpath("answers"))):
+    for place, templates in (("", _TEMPLATE), ("answers/", _TEMPLATE.joinpath("answers"))):
         for template in templates.iterdir():
-            if template.is_file():
-                text = re.sub(r"\bSET(?=\b|_)", name, template.read_text(encoding="utf-8"))
+            if template.is_file() and template.name != SETTINGS:
                 path = place + template.name.replace("SET", name).replace(".txt", ".py")
-                written[path] = text.encode()
+                written[path] = _of_set(template.read_text(encoding="utf-8"), name).encode()
     write_folder(folder, written)
     return folder
+
+
+def explain_settings(course: Course, name: str) -> Path | None:
+    """Write a `course.toml` that explains every setting and sets none; None if there is one.
+
+    Args:
+        name: of a set, for the examples.
+    """
+    path = course.folder / SETTINGS
+    if path.exists() or path.is_symlink():
+        return None
+    text = _TEMPLATE.joinpath(SETTINGS).read_text(encoding="utf-8")
+    write_atomically(path, _of_set(text, name).encode())
+    return path
+
+
+def _of_set(text: str, name: str) -> str:
+    return re.sub(r"\bSET(?=\b|_)", name, text)

@@ -8,7 +8,7 @@ import click
 
 from autograder.authoring.checks import counted
 from autograder.authoring.course import course_for_new_sets, nbgrader_course_in
-from autograder.cli.options import FINDINGS, json_option, printable, report_errors
+from autograder.cli.options import FINDINGS, json_option, note, printable, report_errors
 
 
 @click.command(epilog="\b\nExample:\n  autograder new ps9 && autograder check ps9")
@@ -23,12 +23,14 @@ def new(folder: Path | None, name: str, as_json: bool) -> None:
     its inputs, its reference version, mistakes with hints, and right answers written differently.
     It can be released and checked at once; change it file by file into what you want. Nothing
     outside its folder needs to know of it. Where there is no course yet, the folder `assignments`
-    of one is made in the working folder.
+    of one is made in the working folder; where the course has no course.toml, it gets one that
+    explains every setting and sets none.
     """
-    from autograder.authoring.new_set import new_set
+    from autograder.authoring.new_set import explain_settings, new_set
 
     course = course_for_new_sets(folder)
     made = new_set(course, name)
+    _say_settings(explain_settings(course, name))
     if as_json:
         click.echo(json.dumps({name: str(made)}, indent=1))
     else:
@@ -68,6 +70,7 @@ def adopt(
     the reason: classes, arguments or results that are no plain data, partial credit.
     """
     from autograder.authoring.adopt import adopt as adopt_notebook
+    from autograder.authoring.new_set import explain_settings
     from autograder.class_run.own_solution import with_working_tests
     from autograder.grading.grader import Confinement
 
@@ -75,6 +78,7 @@ def adopt(
     course = course_for_new_sets(folder)
     released = with_working_tests(source, name, Confinement())
     made = adopt_notebook(released, course, cells)
+    _say_settings(explain_settings(course, made.folder.name))
     if as_json:
         plain = {"folder": str(made.folder), "calls": made.calls, "left": made.left}
         click.echo(json.dumps(plain, indent=1))
@@ -88,3 +92,8 @@ def adopt(
             f"made {made.folder}; see what is still to do: autograder check {made.folder.name}"
         )
     sys.exit(FINDINGS if made.left else 0)
+
+
+def _say_settings(path: Path | None) -> None:
+    if path is not None:
+        note([f"{path} explains what can be set for the course: due dates, penalties and more"])

@@ -2,15 +2,19 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from autograder import files
-from autograder.authoring.course import Course
-from autograder.authoring.new_set import new_set
+from autograder.authoring.course import SETTINGS, Course
+from autograder.authoring.late_policy import read_policy
+from autograder.authoring.new_set import explain_settings, new_set
 from autograder.authoring.release import ReleasedSet, build, leaks, lint
+from autograder.authoring.syllabus import read_syllabus
 from autograder.cli.main import main
 from autograder.records import GraderError
 from autograder.validation.check_set import check_set
@@ -65,6 +69,52 @@ def test_new_set_rejects_a_name_that_is_none(tmp_path, name):
     with pytest.raises(GraderError, match="it must be lower-case letters and digits"):
         new_set(Course(tmp_path), name)
     assert list(tmp_path.iterdir()) == []
+
+
+def _known(course, table, key="nobody"):
+    """Settings that the readers of a table know, as they say themselves of one that they do not."""
+    header, _, other = table.rpartition("\n")
+    lines = [header] * bool(header) + [f"[{other}]"] * bool(other) + [f"{key} = 1"]
+    (course.folder / SETTINGS).write_text("\n".join(lines) + "\n")
+    with pytest.raises(GraderError, match=key) as refused:
+        read_policy(course, "ps9")
+        read_syllabus(course, "term")
+    return set(re.search(r"known (?:here:|are) (.+)", str(refused.value))[1].split(", "))
+
+
+def test_settings_explained_are_those_that_can_be_set(tmp_path):
+    course = Course(tmp_path / "assignments")
+    new_set(course, "ps9")
+    path = explain_settings(course, "ps9")
+    text = path.read_text()
+    assert tomllib.loads(text) == {} and explain_settings(course, "ps9") is None
+    nothing = read_policy(course, "ps9"), course.assistants("ps9"), course.package_address()
+
+    path.write_text(re.sub(r"^#(?! )", "", text, flags=re.M))
+    every = tomllib.loads(path.read_text())
+    policy = read_policy(course, "ps9")
+    assert read_syllabus(course, "term").doubts == ()
+    assert course.leaderboard() == ((), {"ada": "Countess"})
+    assert course.edition() == {tmp_path / "data": "data"}
+    assert nothing[1:] == (course.assistants("ps9"), course.package_address())
+    dates = {"due": policy.due, "released": policy.released, "extensions": policy.extensions}
+    assert all(dates.values()) and replace(nothing[0], **dates) == policy
+
+    assert set(every) == _known(course, "") and set(every["book"]) == {"address"}
+    for table in ("package", "assistants", "leaderboard", "defaults", "syllabus"):
+        assert set(every[table]) | {"ps9"} == _known(course, table) | {"ps9"}, table
+    assert set(every["sets"]["ps9"]) | set(every["defaults"]) == _known(course, "sets.ps9")
+
+
+@pytest.mark.parametrize("begin", [True, False])
+def test_command_writes_settings_only_where_there_are_none(tmp_path, begin):
+    own = tmp_path / SETTINGS
+    if begin:
+        own.write_text("late_days = 2\n")
+    done = CliRunner().invoke(main, ["--course", str(tmp_path), "new", "ps9"])
+    assert done.exit_code == 0, done.output
+    assert (own.read_text() == "late_days = 2\n") == begin
+    assert ("explains what can be set" in done.stderr) != begin
 
 
 def test_command_says_what_to_do_next_and_overwrites_nothing(tmp_path):

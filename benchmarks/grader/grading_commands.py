@@ -9,11 +9,12 @@ import os
 import re
 import resource
 import shlex
+import statistics
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from autograder.authoring.course import COURSE_VARIABLE, Course
 from autograder.authoring.notebooks import grading, is_autograded
 from autograder.authoring.release import ReleasedSet, write
 from autograder.cli.options import FINDINGS
+from autograder.store.journal import Journal
 
 ROOT = Path(__file__).resolve().parents[2]
 _POLL_SECONDS = 0.2
@@ -56,17 +58,44 @@ class Peak:
     servers: dict[int, float] = field(default_factory=dict)
 
 
+@dataclass
+class Growth:
+    """What one process held in memory while a class was graded.
+
+    Attributes:
+        kind: "main process", "worker" or "server in the sandbox".
+        held: bytes, by how many submissions of the class were done when it was first looked at.
+    """
+
+    kind: str
+    held: dict[int, int] = field(default_factory=dict)
+
+    def slope(self, n: int) -> float | None:
+        """Bytes more for each submission of the second half of `n`: a line by least squares.
+
+        None of a process that was not there for half of that, as one that an attack has ended.
+        """
+        late = {done: held for done, held in self.held.items() if done >= n // 2}
+        if not late or max(late) - min(late) < n // 4:
+            return None
+        return statistics.linear_regression(list(late), list(late.values())).slope
+
+
 class Watch(threading.Thread):
     """Looks at a process and all below it until it has ended.
 
     The grader's own processes count whole. In the sandbox, whose server shares its memory with
     every submission, only pages that a submission's processes have to themselves count.
+
+    Args:
+        done: says how many submissions are done; without it, growth is not noted.
     """
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, done: Callable[[], int] | None = None) -> None:
         super().__init__(daemon=True)
-        self.pid = pid
+        self.pid, self.done = pid, done
         self.peak = Peak()
+        self.growth: dict[int, Growth] = {}
 
     def run(self) -> None:
         """Look again and again."""
@@ -74,9 +103,13 @@ class Watch(threading.Thread):
             children = _children()
             graders: list[int] = [self.pid]
             rooms: list[int] = []
+            kinds = {}
             for pid in graders:
                 for child in children.get(pid, []):
                     (rooms if _name(child) == "bwrap" else graders).append(child)
+                    if child in rooms:
+                        kinds[pid] = "worker"
+            kinds[self.pid] = "main process"
             whole = sum(_kilobytes(pid, "status", "VmRSS:") for pid in graders) << 10
             self.peak.grader = max(self.peak.grader, whole)
             for room in rooms:
@@ -84,10 +117,18 @@ class Watch(threading.Thread):
                 for server in (pid for depth, pid in inside if depth == 1):
                     spent = max(self.peak.servers.get(server, 0.0), _cpu_seconds(server))
                     self.peak.servers[server] = spent
+                    kinds[server] = "server in the sandbox"
                 below = [pid for depth, pid in inside if depth > 2]
                 own = sum(_kilobytes(pid, "smaps_rollup", "Private_Dirty:") for pid in below) << 10
                 self.peak.submission = max(self.peak.submission, own)
+            if self.done is not None:
+                self._note(kinds, self.done())
             time.sleep(_POLL_SECONDS)
+
+    def _note(self, kinds: Mapping[int, str], done: int) -> None:
+        for pid, kind in kinds.items():
+            if held := _kilobytes(pid, "status", "VmRSS:") << 10:
+                self.growth.setdefault(pid, Growth(kind)).held.setdefault(done, held)
 
 
 def _children() -> dict[int, list[int]]:
@@ -138,6 +179,7 @@ class Timed:
     cpu_seconds: float
     wall_seconds: float
     peak: Peak
+    growth: Sequence[Growth] = ()
 
     @property
     def per_minute(self) -> float:
@@ -151,10 +193,12 @@ class Timed:
 
 
 def grade_ours(course: Course, name: str, folder: Path, out: Path, n: int, jobs: int) -> Timed:
-    """Grade a class by the command that instructors type."""
+    """Grade a class by the command that instructors type; note how its processes grow."""
     command = [sys.executable, "-m", "autograder", f"--course={course.folder}", "grade", name]
     command += [f"--submissions={folder}", f"--out={out}", f"--jobs={jobs}"]
-    return _timed([command], ROOT, n, course)
+    records = Journal(out, name).folder / "records" / name
+    done = lambda: len(os.listdir(records)) if records.exists() else 0  # noqa: E731
+    return _timed([command], ROOT, n, course, done)
 
 
 def grade_plain_course(course: Course, name: str, folder: Path, place: Path, jobs: int) -> Timed:
@@ -217,7 +261,13 @@ def grade_with_otter(course: Course, name: str, files: Sequence[Path], place: Pa
     return took
 
 
-def _timed(commands: Sequence[Sequence[str]], folder: Path, n: int, course: Course) -> Timed:
+def _timed(
+    commands: Sequence[Sequence[str]],
+    folder: Path,
+    n: int,
+    course: Course,
+    done: Callable[[], int] | None = None,
+) -> Timed:
     environment: Mapping[str, str] = os.environ | {
         "PATH": f"{_PROGRAMS}:{os.environ['PATH']}",
         COURSE_VARIABLE: str(course.folder),
@@ -228,10 +278,11 @@ def _timed(commands: Sequence[Sequence[str]], folder: Path, n: int, course: Cour
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
-        watch = Watch(process.pid)
+        watch = Watch(process.pid, done)
         watch.start()
         output = process.communicate()[0].decode(errors="replace")
         if process.returncode not in (0, FINDINGS):  # 4: somebody is without a grade
             sys.exit(f"{shlex.join(command)} ended with {process.returncode}:\n{output[-3000:]}")
     cpu_seconds = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
-    return Timed(n, cpu_seconds, time.monotonic() - started, watch.peak)
+    growth = tuple(watch.growth.values())
+    return Timed(n, cpu_seconds, time.monotonic() - started, watch.peak, growth)

@@ -12,6 +12,7 @@ from autograder.inside.probe import probe_or_failure
 from autograder.intake.repair import repair
 from autograder.records import Observation, SubmissionRefused
 from benchmarks.grader import grading_throughput as benchmark
+from benchmarks.grader.grading_commands import Growth
 
 JUDGE = ItemJudge()
 
@@ -108,7 +109,24 @@ def test_what_is_measured_is_there_to_be_measured():
 @pytest.mark.sandbox
 def test_hundreds_of_submissions_are_each_graded_once_in_flat_memory(tmp_path):
     found = benchmark.soak("attention", 300, 0, 2, tmp_path)
-    states = found["runs"][-1]["states"]
-    assert sum(states.values()) == 300 and "grader fault" not in states
-    assert states["refused"] == 4  # of six damaged files, two only end their process
-    assert found["kilobytes_more_per_submission"] < 50  # a submission itself has about that
+    assert sum(found["states"].values()) == 300 and "grader fault" not in found["states"]
+    assert found["states"]["refused"] == 4  # of six damaged files, two only end their process
+    more = found["kilobytes_more_per_submission"]
+    assert len(more["main process"]) == 1 and len(more["worker"]) == 2
+    assert max(more["main process"] + more["worker"]) < 50  # a submission itself has about that
+    assert max(more["server in the sandbox"]) < 5  # nothing of one is left for the next
+
+
+def test_growth_is_a_slope_once_caches_are_full():
+    cache = {done: 5000 * min(done, 400) for done in range(0, 1000, 10)}
+    leak = {done: held + 300 * done for done, held in cache.items()}
+    assert Growth("worker", cache).slope(1000) == pytest.approx(0)
+    assert Growth("worker", leak).slope(1000) == pytest.approx(300)
+    assert Growth("worker", leak).slope(600) > 1000  # it is not full yet
+
+
+def test_growth_says_nothing_of_a_process_that_was_hardly_there():
+    ended = {done: 300 * done for done in range(0, 600, 10)}
+    begun = {done: 300 * done for done in range(900, 1000, 10)}
+    assert Growth("worker", ended).slope(1000) is Growth("worker", begun).slope(1000) is None
+    assert Growth("worker", {}).slope(1000) is None

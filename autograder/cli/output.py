@@ -412,7 +412,7 @@ def print_written(console: Console, name: str, plain: Mapping[str, Any], text: s
     """Print an answer that people grade, and what they gave for it."""
     most = f"{plain['max_points']:g} points"
     if plain["blank"]:
-        console.print(f"{plain['item']}: 0 of {most}; nothing was written, so nobody has to read it")
+        console.print(f"{plain['item']}: 0 of {most}; nothing was written, and nobody has to read")
     elif plain["points"] is None or plain["waiting"]:
         had = "" if plain["points"] is None else f"{plain['points']:g} of "
         console.print(f"{plain['item']}: {had}{most}; it waits for a person to read it")

@@ -452,7 +452,7 @@ def test_explain_shows_a_written_answer_and_what_people_gave_for_it(write, essay
         "answer:",
         "       Maybe.",
     ]
-    nothing = "toy_essay: 0 of 10 points; nothing was written, so nobody has to read it\n"
+    nothing = "toy_essay: 0 of 10 points; nothing was written, and nobody has to read\n"
     assert explained("cy") == nothing
 
     answers = essays()

@@ -122,7 +122,8 @@ def test_growth_is_a_slope_once_caches_are_full():
     leak = {done: held + 300 * done for done, held in cache.items()}
     assert Growth("worker", cache).slope(1000) == pytest.approx(0)
     assert Growth("worker", leak).slope(1000) == pytest.approx(300)
-    assert Growth("worker", leak).slope(600) > 1000  # it is not full yet
+    filling = {done: held for done, held in leak.items() if done < 400}
+    assert Growth("worker", filling).slope(400) == pytest.approx(5300)
 
 
 def test_growth_says_nothing_of_a_process_that_was_hardly_there():

@@ -37,6 +37,7 @@ from autograder.authoring.locked_tests import (
     with_usual_marks,
 )
 from autograder.authoring.nbgrader_settings import unusual_marks
+from autograder.authoring.nbgrader_source import files_read
 from autograder.authoring.notebooks import defines, grading, is_answer, is_autograded
 from autograder.authoring.release import ReleasedSet
 from autograder.files import write_folder
@@ -48,19 +49,9 @@ _OWN_NAMES = {"Check", "asserted", "PARTS", "CHECK"}
 _HIDDEN = re.compile(r"^[^\n]*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*\n?", re.DOTALL | re.M)
 _TRIAL_SECONDS = 300
 _TRIAL = """\
-import json, runpy, sys
-from autograder.authoring.replay import calls_of
-found = {}
-for path in sys.argv[1:]:
-    try:
-        names = runpy.run_path(path)
-        (part,) = names["PARTS"]
-        found[path] = len(calls_of(*part.inputs.args[:1], *part.inputs.args[1]))
-    except ModuleNotFoundError as error:
-        found[path] = f"it needs {error.name}, and checks can import only what is installed"
-    except Exception as error:
-        found[path] = f"{type(error).__name__}: {error}".removeprefix("ValueError: ")
-print(json.dumps(found))
+import json, sys
+from autograder.authoring.replay import tried
+print(json.dumps({path: tried(path) for path in sys.argv[1:]}))
 """
 
 
@@ -71,11 +62,13 @@ class Adopted:
     Attributes:
         calls: of each test cell that stands in a check now, how many calls it makes.
         left: of each that does not, why.
+        reads: the files beside the notebook that its own cells import or name.
     """
 
     folder: Path
     calls: Mapping[str, int]
     left: Mapping[str, str]
+    reads: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -275,7 +268,10 @@ def adopt(released: ReleasedSet, course: Course, only: Collection[str] = ()) -> 
     written["notebook.py"] = jupytext.writes(_renamed(source, items), fmt="py:percent")
     write_folder(folder, {name: text.encode() for name, text in written.items()})
     done = {test.cell: int(calls[test.cell]) for item in items for test in item.tests}
-    return Adopted(folder, done, {cell: left[cell] for cell in tests if cell in left})
+    beside = released.course.source(released.name).parent
+    own = [one.source for one in source.cells if one.cell_type == "code" and one.id not in tests]
+    left = {cell: left[cell] for cell in tests if cell in left}
+    return Adopted(folder, done, left, files_read(beside, own))
 
 
 def _tried(notebook: _Notebook, read: Sequence[_Tests]) -> dict[str, int | str]:

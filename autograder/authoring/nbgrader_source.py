@@ -1,13 +1,17 @@
 """Read what an instructor wrote for nbgrader alone: a source notebook and the files beside it."""
 
+import ast
 import base64
+import contextlib
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 from nbgrader.nbgraderformat import MetadataValidator
 
+from autograder.authoring.locked_tests import as_python
 from autograder.authoring.notebooks import grading
 from autograder.records import GraderError
 
@@ -73,12 +77,7 @@ def handed_out_files(folder: Path) -> tuple[str, ...]:
     Raises:
         GraderError: if they are too large to be sent into the sandbox each time.
     """
-    paths = sorted(
-        path
-        for path in folder.rglob("*")
-        if path.is_file() and not path.is_symlink() and path.suffix not in _LEFT_OUT
-        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
+    paths = _handed_out(folder)
     try:
         n_bytes = sum(path.stat().st_size for path in paths)
         if n_bytes > _MOST_BYTES:
@@ -93,3 +92,31 @@ def handed_out_files(folder: Path) -> tuple[str, ...]:
     except OSError as error:
         raise GraderError(f"{error.filename} cannot be read: {error.strerror}") from None
     return (_WRITE.replace("FILES", repr(contents)),) if contents else ()
+
+
+def files_read(folder: Path, cells: Iterable[str]) -> list[str]:
+    """Return which files beside a source notebook its cells import or name in a text."""
+    nodes: list[ast.AST] = []
+    for cell in cells:
+        with contextlib.suppress(ValueError):  # a magic that takes the cell
+            nodes += ast.walk(ast.parse(as_python(cell)))
+    named = {node.value for node in nodes if isinstance(node, ast.Constant)}
+    imported = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
+    imported |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    modules = {name.partition(".")[0] for name in imported}
+    read = []
+    for path in _handed_out(folder):
+        place = path.relative_to(folder)
+        is_module = path.suffix == ".py" and place.parts[0].removesuffix(".py") in modules
+        if is_module or {place.as_posix(), path.name} & named:
+            read.append(place.as_posix())
+    return read
+
+
+def _handed_out(folder: Path) -> list[Path]:
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not path.is_symlink() and path.suffix not in _LEFT_OUT
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )

@@ -20,9 +20,11 @@ import contextlib
 import inspect
 import os
 import random
+import runpy
 import select
 import signal
 import sys
+import tempfile
 import textwrap
 import time
 import traceback
@@ -48,6 +50,10 @@ with contextlib.suppress(ImportError):  # not on Windows
 _RECORD_SECONDS, _REPLAY_SECONDS = 60, 10
 _MORE_BYTES = 2 << 30  # of memory, beside what the judge has
 _DOES_NOT_HOLD = "an assertion does not hold"
+_MORE = (
+    "its assertions see more than what calls give: what is printed, written or kept in variables, "
+    "the source, the environment or the time"
+)
 _same = agree(rtol=1e-6, atol=1e-9)  # arguments, which rounding may have moved
 
 
@@ -107,6 +113,32 @@ def calls_of(tests: Callable[..., None], *references: Any) -> list[list[Any]]:
     """
     calls: list[list[Any]] = _in_child(lambda: _noted(tests, references), _RECORD_SECONDS)
     return calls
+
+
+def tried(path: str) -> int | str:
+    """Try the one part of a file as grading would, with the references as the answer.
+
+    Returns:
+        How many calls it makes, or why it cannot be judged by them.
+    """
+    try:
+        (part,) = runpy.run_path(path)["PARTS"]
+        tests, references = part.inputs.args
+        (case,) = _inputs(tests, references, np.random.default_rng(0))
+        # In a sandbox, where nothing is seen of what the tests have patched or set.
+        given = _in_child(lambda: ask(references[0], case.inputs), _RECORD_SECONDS)
+        # Nor of files that calls have written.
+        with tempfile.TemporaryDirectory() as elsewhere, contextlib.chdir(elsewhere):
+            wrong = _judge(tests, references, given, None, case.inputs)
+        return _MORE if wrong else len(case.inputs["calls"])
+    except ModuleNotFoundError as error:
+        return f"it needs {error.name}, and sets with checks can import only what is installed"
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}".removeprefix("ValueError: ")
+        if said.startswith("FileNotFoundError: "):
+            name = said.rpartition(": ")[2]
+            return f"it reads {name}, and a set with checks has no files beside its notebook"
+        return _MORE if said.startswith("AssertionError") else said
 
 
 def ask(implementation, inputs):  # type: ignore[no-untyped-def]  # it travels as source

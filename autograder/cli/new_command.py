@@ -81,6 +81,7 @@ def adopt(
     _say_settings(explain_settings(course, made.folder.name))
     if as_json:
         plain = {"folder": str(made.folder), "calls": made.calls, "left": made.left}
+        plain |= {"reads": made.reads}
         click.echo(json.dumps(plain, indent=1))
     else:
         for cell, n_calls in made.calls.items():
@@ -91,7 +92,15 @@ def adopt(
         click.echo(
             f"made {made.folder}; see what is still to do: autograder check {made.folder.name}"
         )
-    sys.exit(FINDINGS if made.left else 0)
+    if made.reads:
+        used = ", ".join(made.reads)
+        said = (
+            f"cells of the notebook use {used}, and a set with checks has no files beside its "
+            "notebook: put what they hold into a cell, or install it as a package. Until then, "
+            "grade that notebook by `autograder grade --nbgrader`"
+        )
+        note([said])
+    sys.exit(FINDINGS if made.left or made.reads else 0)
 
 
 def _say_settings(path: Path | None) -> None:

@@ -26,9 +26,12 @@ from typing import Any
 from autograder.authoring.answers import KnownAnswer
 from autograder.authoring.checks import Check, ProblemSet, counted, globals_read
 from autograder.authoring.release import Release, lint
+from autograder.grading.diagnosis import LONGEST_CPU_SECONDS
 from autograder.grading.judge import ItemJudge
+from autograder.inside.probe import describe
 from autograder.records import GraderError
 from autograder.validation.mutant_fates import mutant_fates
+from autograder.validation.plain_process import in_fork
 from autograder.validation.trials import Trial, cell_of, namespace_of, try_answers
 from autograder.validation.unseen_answers import (
     Unseen,
@@ -126,6 +129,7 @@ def check_set(
     started = sum(os.times()[:4])  # with the processes that answers run in
     trial = _SetOnTrial(problem_set, release, seeds)
     with _one_torch_thread():
+        trial.refuse_cells_that_stop()
         for check in _chosen(problem_set, items):
             trial.try_item(check, answers.get(check.target, ()), with_mutants, with_unseen)
     return trial.report(sum(os.times()[:4]) - started)
@@ -142,6 +146,22 @@ class _SetOnTrial:
         self.trials: list[Trial] = []
         self.equivalent: list[tuple[str, str, str]] = []
         self.unseen: list[Unseen] = []
+
+    def refuse_cells_that_stop(self) -> None:
+        """Run the notebook with its solution, before anything is blamed on an answer."""
+
+        def work(send: Callable[[bytes], None]) -> None:
+            try:
+                self.solved()
+            except BaseException as error:
+                send(describe(error).encode())
+
+        (*said,), _ = in_fork(work, LONGEST_CPU_SECONDS)
+        if said:
+            raise GraderError(
+                f"the cells of {self.problem_set.name} stop with its own solution: "
+                f"{said[0].decode(errors='replace')}"
+            )
 
     def try_item(
         self, check: Check, written: Sequence[KnownAnswer], with_mutants: bool, with_unseen: bool

@@ -13,6 +13,7 @@ from autograder.authoring.course import Course, NbgraderCourse
 from autograder.authoring.release import ReleasedSet, lint
 from autograder.class_run.own_solution import with_working_tests
 from autograder.cli.main import main
+from autograder.cli.options import FINDINGS
 from autograder.grading.grader import Confinement
 from autograder.grading.judge import ItemJudge
 from autograder.inside.probe import probe_or_failure
@@ -105,7 +106,7 @@ def test_notebook_hides_what_was_hidden_and_release_says_what_is_left(released, 
                 ("x", nb.ANSWER, "def f(n):\n    return n"),
                 ("a", nb.tests(1), "assert f(1) == helper_of_this_course.one"),
             ],
-            "it needs helper_of_this_course, and checks can import only what is installed",
+            "it needs helper_of_this_course, and sets with checks can import only what is inst",
         ),
         (  # as in nbgrader's own example
             [
@@ -225,3 +226,85 @@ def test_set_that_cannot_be_written_leaves_nothing(released, own, monkeypatch):
     with pytest.raises(GraderError, match=r"own/hw1 cannot be written: No space left on device"):
         adopt(released, own)
     assert list(own.folder.iterdir()) == []
+
+
+# Each solution passes its test in a kernel. Where the test meets only what calls give, it would
+# fail every right answer.
+SEES_MORE = {
+    "file": (
+        "def save(path):\n    with open(path, 'w') as file:\n        file.write('3')",
+        "save('out.txt')\nassert open('out.txt').read() == '3'",
+    ),
+    "output": (
+        "def hello():\n    print('hello')",
+        "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()) as out:\n"
+        "    hello()\nassert out.getvalue() == 'hello\\n'",
+    ),
+    "environment": (
+        "import os\ndef setting():\n    return os.environ.get('HW')",
+        "import os\nos.environ['HW'] = 'yes'\nassert setting() == 'yes'",
+    ),
+    "patch": (
+        "def number():\n    return int(input())",
+        "from unittest.mock import patch\nwith patch('builtins.input', return_value='3'):\n"
+        "    assert number() == 3",
+    ),
+    "time": (
+        "import time\ndef now():\n    return time.time()",
+        "import time\nbefore = time.time()\nassert now() >= before",
+    ),
+    "variable": (
+        "TOTAL = 0\ndef add(n):\n    global TOTAL\n    TOTAL += n",
+        "add(2)\nassert TOTAL == 2",
+    ),
+    "source": (
+        "def f(n):\n    return 1 if n == 0 else n * f(n - 1)",
+        "import inspect\nassert 'for' not in inspect.getsource(f)\nassert f(3) == 6",
+    ),
+}
+
+
+def test_assertions_that_see_more_than_what_calls_give_are_left(tmp_path, own):
+    cells = [
+        ("g_answer", nb.ANSWER, "def g(n):\n    return n"),
+        ("g", nb.tests(1), "assert g(3) == 3"),
+    ]
+    for what, (answer, tests) in SEES_MORE.items():
+        cells += [(f"{what}_answer", nb.ANSWER, answer), (what, nb.tests(1), tests)]
+    course = NbgraderCourse(nb.make_course(tmp_path / "for nbgrader", cells=cells))
+    made = adopt(ReleasedSet(course, "hw1"), own)
+    assert made.calls == {"g": 1} and made.left.keys() == SEES_MORE.keys()
+    for why in made.left.values():
+        assert why.startswith("its assertions see more than what calls give")
+
+
+def _solved(head, body):
+    return f"{head}\n    ### BEGIN SOLUTION\n    {body}\n    ### END SOLUTION"
+
+
+def test_files_beside_the_notebook_are_named(tmp_path, own, without_sandbox):
+    read = "import json\nimport helpers\nnumbers = json.load(open('numbers.json'))"
+    cells = [
+        ("read", nb.LOCKED, read),
+        ("f_answer", nb.ANSWER, _solved("def f(n):", "return helpers.twice(n)")),
+        ("f", nb.tests(1), "assert f(3) == 6"),
+        ("g_answer", nb.ANSWER, _solved("def g(n):", "return sum(n)")),
+        ("g", nb.tests(1), "assert g(numbers) == 3"),
+        ("h_answer", nb.ANSWER, _solved("def h(n):", "return n")),
+        ("h", nb.tests(1), "assert h(3) == 3"),
+    ]
+    folder = nb.make_course(tmp_path / "for nbgrader", cells=cells)
+    (folder / "source/hw1/helpers.py").write_text("def twice(n):\n    return 2 * n\n")
+    (folder / "source/hw1/numbers.json").write_text("[1, 2]")
+    (folder / "source/hw1/unused.csv").write_text("1,2")
+    course = ["--course", str(own.folder)]
+    done = CliRunner().invoke(main, [*course, "adopt", "hw1", "--nbgrader", str(folder)])
+    assert done.exit_code == FINDINGS, done.output
+    assert done.stdout.splitlines()[:4] == [
+        "h: a check with 1 call",
+        "f: not adopted: it needs helpers, and sets with checks can import only what is installed",
+        "g: not adopted: it reads 'numbers.json', and a set with checks has no files beside its "
+        "notebook",
+        "adopted 1 of 3 test cells",
+    ]
+    assert "note: cells of the notebook use helpers.py, numbers.json, and a set" in done.stderr

@@ -415,6 +415,14 @@ def test_one_item_is_tried_by_itself_by_either_name(item):
     assert chosen == [CHECK]
 
 
+def test_notebook_whose_own_cells_stop_is_refused_before_an_answer_is_blamed(source):
+    path = source(solution="return sum(numbers)")
+    path.write_text(path.read_text() + "\n# %%\nimport helpers_beside_it\n")
+    stops = "the cells of toy stop with its own solution: ModuleNotFoundError: No module named 'hel"
+    with pytest.raises(GraderError, match=stops):
+        check_set(ProblemSet("toy", "Toy set", (CHECK,)), build(path), with_mutants=False)
+
+
 def test_unknown_item_is_refused_and_the_known_ones_are_named(source):
     with pytest.raises(GraderError, match="no item 'mean' in toy; it has: total"):
         check_set(ProblemSet("toy", "Toy set", (CHECK,)), build(source()), items=["mean"])

@@ -10,7 +10,8 @@ from autograder.authoring.outline import Outline
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.containment import describe, with_fault
 from autograder.class_run.ledger import Ledger
-from autograder.class_run.result import ClassResult, listed
+from autograder.class_run.plan import listed
+from autograder.class_run.result import ClassResult
 from autograder.class_run.settings import Settings
 from autograder.class_run.student_pages import StudentPages
 from autograder.grading.grader import Graded

@@ -23,13 +23,14 @@ from autograder.class_run.outputs import write_outputs, write_recounted
 from autograder.class_run.plan import (
     delivered,
     gradebook_gone,
+    listed,
     origins,
     penalties_before,
     receive,
     said_before,
     with_points_of_nbgrader,
 )
-from autograder.class_run.result import ClassResult, Watcher, listed, missing, notices, replaced
+from autograder.class_run.result import ClassResult, Watcher, missing, notices, replaced
 from autograder.class_run.run import grade_received
 from autograder.class_run.settings import Settings
 from autograder.records import GraderError

@@ -35,6 +35,8 @@ from autograder.store.gradebook_address import sqlite_file
 from autograder.store.input_digests import input_digests, part_digests
 from autograder.store.journal import Journal, Record
 
+_MOST_NAMES = 20
+
 
 @dataclass(frozen=True)
 class Received:
@@ -285,10 +287,11 @@ def gradebook_gone(settings: Settings, journal: Journal) -> Iterator[str]:
 def said_before(released: ReleasedSet, received: Sequence[Received]) -> Iterator[str]:
     """Say, before anything is graded, what the due date cannot do for want of times."""
     due, n = released.policy.due, len(received)
-    unknown = sum(bool(one.timing.due and not one.timing.source) for one in received)
+    unknown = of_unknown_time(received)
     marked = sum(one.timing.mark == "late" for one in received)
     if due is not None and unknown:
-        who = "anybody here" if unknown == n else f"{unknown} of {n} here"
+        some = f"{len(unknown)} of {n} here ({listed(unknown)})"
+        who = "anybody here" if len(unknown) == n else some
         yield (
             f"{released.name} is due {when(due.isoformat())}, but it is not known when {who} "
             "handed in, so no points are taken off; --times FILE says it (see grade --help)"
@@ -298,6 +301,18 @@ def said_before(released: ReleasedSet, received: Sequence[Received]) -> Iterator
             f"{marked} of {n} are marked as late by the platform, which does not say by how much: "
             "each counts as late by the least that costs points; --times FILE says more"
         )
+
+
+def of_unknown_time(received: Iterable[Received]) -> list[str]:
+    """Return the students who have a due date, and of whom nobody knows when they handed in."""
+    unknown = [one for one in received if one.timing.due and not one.timing.source]
+    return sorted(one.task.submission.student for one in unknown)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as one line, the first of them if they are many."""
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
 
 
 def with_points_of_nbgrader(

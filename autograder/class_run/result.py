@@ -7,13 +7,11 @@ from pathlib import Path
 
 from autograder.authoring.outline import Outline
 from autograder.authoring.release import ReleasedSet
-from autograder.class_run.plan import Received
+from autograder.class_run.plan import Received, listed, of_unknown_time
 from autograder.intake.collection import Delivery
 from autograder.records import Grade, State
 from autograder.reports.instructor_pages import HandGrades
 from autograder.store.grade_changes import Change
-
-_MOST_NAMES = 20
 
 
 @dataclass(frozen=True)
@@ -63,11 +61,10 @@ def notices(released: ReleasedSet, received: Sequence[Received]) -> Iterator[str
     for student in released.policy.extensions:
         if student not in here:
             yield f"an extension names {student!r}, but nobody of that name has handed in {name}"
-    unknown = sum(bool(arrival.timing.due and not arrival.timing.source) for arrival in received)
-    if unknown:
+    if unknown := of_unknown_time(received):
         yield (
-            f"{name} has a due date, but nobody knows when {unknown} of {len(received)} were "
-            "handed in: of these no points were taken off"
+            f"{name} has a due date, but nobody knows when {len(unknown)} of {len(received)} were "
+            f"handed in, so no points were taken off: {listed(unknown)}"
         )
 
 
@@ -94,9 +91,3 @@ def replaced(theirs: Mapping[str, float], grades: Iterable[Grade]) -> Iterator[s
             f"of {len(theirs)} that nbgrader had graded, {len(changed)} have other points now"
             + (f": {listed(changed)}" if changed else "")
         )
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names as one line, the first of them if they are many."""
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more

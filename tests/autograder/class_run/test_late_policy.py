@@ -356,8 +356,8 @@ def test_unknown_times_are_said_once_for_the_class(toy_course, hand_in, tmp_path
     (toy_course.folder / "course.toml").write_text(POLICY.replace("extensions", "# extensions"))
     result = grade_class(ReleasedSet(toy_course, "toy"), folder, Settings(tmp_path / "out"))
     assert result.notices == (
-        "toy has a due date, but nobody knows when 2 of 2 were handed in: of these no points were "
-        "taken off",
+        "toy has a due date, but nobody knows when 2 of 2 were handed in, so no points were taken "
+        "off: ada, bo",
     )
 
 

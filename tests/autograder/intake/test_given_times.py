@@ -122,7 +122,7 @@ def test_times_are_given_once_and_said_to_be_missing_before_anything_is_graded(
     def grade(times=None):
         said.clear()
         settings = Settings(tmp_path / "out", times=times)
-        (found,) = grade_class(ReleasedSet(toy_course, "toy"), folder, settings, watcher).grades
+        found, *_ = grade_class(ReleasedSet(toy_course, "toy"), folder, settings, watcher).grades
         return found.timing
 
     assert grade().penalty == 0
@@ -141,3 +141,6 @@ def test_times_are_given_once_and_said_to_be_missing_before_anything_is_graded(
     assert grade().penalty == 0  # it was another file whose time was given
     times.write_text("student,submitted\nada,2026-10-12T11:58\n")
     assert (grade(times).penalty, grade().submitted) == (0, "2026-10-12T11:58:00+02:00")
+    hand_in("bo", double=toys.double)
+    grade()
+    assert "it is not known when 1 of 2 here (bo) handed in, so no points" in said[0]

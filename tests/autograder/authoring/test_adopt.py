@@ -282,7 +282,8 @@ def _solved(head, body):
     return f"{head}\n    ### BEGIN SOLUTION\n    {body}\n    ### END SOLUTION"
 
 
-def test_files_beside_the_notebook_are_named(tmp_path, own, without_sandbox):
+def test_files_beside_the_notebook_are_named(tmp_path, own, without_sandbox, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # without a sandbox, they are written where this runs
     read = "import json\nimport helpers\nnumbers = json.load(open('numbers.json'))"
     cells = [
         ("read", nb.LOCKED, read),

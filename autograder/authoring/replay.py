@@ -126,7 +126,8 @@ def tried(path: str) -> int | str:
         tests, references = part.inputs.args
         (case,) = _inputs(tests, references, np.random.default_rng(0))
         # In a sandbox, where nothing is seen of what the tests have patched or set.
-        given = _in_child(lambda: ask(references[0], case.inputs), _RECORD_SECONDS)
+        asking = partial(ask, references[0], case.inputs)
+        given = _in_child(asking, _RECORD_SECONDS)
         # Nor of files that calls have written.
         with tempfile.TemporaryDirectory() as elsewhere, contextlib.chdir(elsewhere):
             wrong = _judge(tests, references, given, None, case.inputs)

@@ -7,12 +7,10 @@ moment, begun again with --resume, killed again, and so on; at last it is left t
 may tell the two runs apart afterwards: not the losses that were logged, not one bit of the weights.
 """
 
-import argparse
 import json
 import multiprocessing
 import os
 import random
-import shlex
 import signal
 import sys
 import tempfile
@@ -22,7 +20,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.records import add_record_option, provenance, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.recipes import Recipe
 from course_pkg.train import run
 from course_pkg.training.checkpoint import CheckpointError, list_checkpoints, load_checkpoint
@@ -124,20 +122,15 @@ def measure(folder: Path, n_kills: int) -> dict[str, object]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print what happened and, on request, record it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__, __file__)
     parser.add_argument("--kills", type=int, default=50, help="[50]")
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
+    recording = Recording(parser, arguments)
     torch.set_num_threads(1)
+    recording.begin({})
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(Path(folder), options.kills)
-    print(json.dumps(found, indent=2))
-    if options.record:
-        command = shlex.join(["python", "-m", "benchmarks.training_faults", *sys.argv[1:]])
-        content = {**provenance(command, torch.device("cpu")), **found}
-        write_record(options.record, content)
+        figures = measure(Path(folder), recording.options.kills)
+    print(json.dumps(figures, indent=2))
+    recording.finish(figures)
 
 
 if __name__ == "__main__":

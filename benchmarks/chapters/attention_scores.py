@@ -7,9 +7,7 @@ without a mistake, the record holds where the weights of the strongest links lie
 one passage for the first seed, for the chapter's drawing. Four minutes of one core.
 """
 
-import argparse
 import json
-import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -18,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from benchmarks.records import add_record_option, provenance, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.decoding.beam_search import greedy_search
 from course_pkg.evaluation.metrics import alignment_error_rate
 from course_pkg.layers.attention import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
@@ -138,12 +136,11 @@ def judge(model: Seq2Seq, test: Sequence[Translation]) -> tuple[dict[str, Any], 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and, on request, record."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    recording = Recording(command_line(__doc__, __file__), arguments)
+    recording.begin(
+        {"what": "test passages translated without a mistake, and where the weights lie"}
     )
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
-    started, test = time.process_time(), passages()[1]
+    test = passages()[1]
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in SCORES}
     shown: dict[str, list[list[float]]] = {}
     for seed in SEEDS:
@@ -153,21 +150,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(seed, name, json.dumps(found), flush=True)
             if seed == SEEDS[0]:
                 shown[name] = [[round(x, 3) for x in row] for row in weights[SHOWN].tolist()]
-    if options.record:
-        record = {
-            "what": "test passages translated without a mistake, and where the weights lie",
-            "rows": rows,
-            "shown_passage": SHOWN,
-            "shown_weights": shown,
-            "seeds": SEEDS,
-            "n_steps": N_STEPS,
-            "lr": LR,
-            "width": WIDTH,
-            "cpu_seconds": round(time.process_time() - started),
-            **provenance("python -m benchmarks.chapters.attention_scores", torch.device("cpu")),
-        }
-        write_record(options.record, record, indent=None)
-        print(f"recorded in {options.record}")
+    figures = {"rows": rows, "shown_passage": SHOWN, "shown_weights": shown}
+    settings = {"seeds": SEEDS, "n_steps": N_STEPS, "lr": LR, "width": WIDTH}
+    recording.finish(figures | settings, indent=None)
 
 
 if __name__ == "__main__":

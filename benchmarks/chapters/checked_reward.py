@@ -13,10 +13,7 @@ Shares are of 200 requests; every rate is the best of three or four by the mean 
 200 others, each seed with a pretraining of its own.
 """
 
-import argparse
-import json
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -35,7 +32,7 @@ from benchmarks.chapters.story_assistant import (
     pretrain,
     tuned,
 )
-from benchmarks.records import add_record_option, provenance, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.models.gpt import GPT
 from course_pkg.text.stories.requests import Request
 
@@ -109,33 +106,27 @@ def searched(arm: str, lessons: Sequence[Lesson]) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run every arm; print and, on request, record each."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
+    """Run the arms that are not recorded yet, and record each."""
+    recording = Recording(command_line(__doc__, __file__, arms=ARMS), arguments)
     torch.set_num_threads(1)
-    started, world = time.process_time(), World()
-    record: dict[str, Any] = {
-        **provenance("python -m benchmarks.chapters.checked_reward", torch.device("cpu")),
-        "what": "share of replies that meet each demand of the rule, by seed",
-        "seeds": SEEDS,
-        "n_requests": len(world.test),
-        "n_drawn": N_UPDATES * N_DRAWS,
-        "arms": {},
-    }
+    world = World()
+    recording.begin(
+        {"what": "share of replies that meet each demand of the rule, by seed"},
+        same={
+            "seeds": SEEDS,
+            "n_requests": len(world.test),
+            "n_drawn": N_UPDATES * N_DRAWS,
+        },
+    )
+    if not (arms := recording.missing(ARMS)):
+        return
     lessons = [Lesson(world, pretrain(world, seed), seed) for seed in SEEDS]
-    record["reference"] = [lesson.measure(lesson.reference, world.test) for lesson in lessons]
-    record["n_pairs"] = [len(lesson.pairs) for lesson in lessons]
-    record["held_out_pairs_right"] = [lesson.held_out_right for lesson in lessons]
-    print("reference", json.dumps(record["reference"]), flush=True)
-    for arm in ARMS:
-        record["arms"][arm] = searched(arm, lessons)
-        record["cpu_seconds"] = round(time.process_time() - started, 1)
-        print(arm, json.dumps(record["arms"][arm]), flush=True)
-        if options.record:
-            write_record(options.record, record, indent=1)
+    reference = [lesson.measure(lesson.reference, world.test) for lesson in lessons]
+    recording.keep("reference", reference)
+    recording.keep("n_pairs", [len(lesson.pairs) for lesson in lessons])
+    recording.keep("held_out_pairs_right", [lesson.held_out_right for lesson in lessons])
+    for arm in arms:
+        recording.keep(arm, searched(arm, lessons), within="arms")
 
 
 if __name__ == "__main__":

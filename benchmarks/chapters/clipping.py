@@ -9,16 +9,15 @@ the lowest loss on validation stories for seed 0, both its neighbours are tried,
 seeds. A minute of one core.
 """
 
-import argparse
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
 from benchmarks.chapters.optimizers import SEEDS, Stories, load, study
-from benchmarks.records import add_record_option, provenance, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.layers.recurrent import ElmanCell, set_spectral_radius
 from course_pkg.models.recurrent import RecurrentLM
@@ -87,34 +86,16 @@ def final_loss(stories: Stories, arm: Arm, lr: float, seed: int) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure and, on request, record."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    """Measure what is not recorded yet, and record it arm by arm."""
+    recording = Recording(command_line(__doc__, __file__, arms=ARMS), arguments)
+    recording.begin(
+        {"what": "nats per token on 300 validation stories"},
+        same={"radius": RADIUS, "width": D_HIDDEN, "batch_size": BATCH_SIZE, "seeds": SEEDS},
     )
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
-    started, stories, arms = time.process_time(), load(), {}
-    for name, arm in ARMS.items():
-
-        def loss_of(lr: float, seed: int, arm: Arm = arm) -> float:
-            return final_loss(stories, arm, lr, seed)
-
-        found = arms[name] = study(arm, loss_of)
-        tried = ", ".join(f"{lr:g}: {y and round(y, 3)}" for lr, y in found["tried"])
-        print(f"{name:16} {found['mean']:.4f} ± {found['sd']:.4f}  ({tried})", flush=True)
-    if options.record:
-        record = {
-            "what": "nats per token on 300 validation stories",
-            "arms": arms,
-            "radius": RADIUS,
-            "width": D_HIDDEN,
-            "batch_size": BATCH_SIZE,
-            "seeds": SEEDS,
-            "cpu_seconds": round(time.process_time() - started),
-            **provenance("python -m benchmarks.chapters.clipping", torch.device("cpu")),
-        }
-        write_record(options.record, record)
-        print(f"recorded in {options.record}")
+    stories = load()
+    for name in recording.missing(ARMS):
+        result = study(ARMS[name], partial(final_loss, stories, ARMS[name]))
+        recording.keep(name, result, within="arms")
 
 
 if __name__ == "__main__":

@@ -8,15 +8,13 @@ the surprise at the object that returns, with one sentence or more in between. A
 alike is the control: the same text and as many updates do teach it. A few minutes of one core.
 """
 
-import argparse
-import time
 from collections.abc import Sequence
 from statistics import mean
 from typing import Any
 
 import torch
 
-from benchmarks.records import add_record_option, provenance, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.evaluation.likelihood import token_log_probs
 from course_pkg.layers.recurrent import ElmanCell, LSTMCell
 from course_pkg.models.recurrent import RecurrentLM
@@ -87,34 +85,20 @@ def surprise(model: RecurrentLM, words: WordTokenizer, n_distractions: int) -> f
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure and, on request, record."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
+    """Measure what is not recorded yet, and record it arm by arm."""
+    recording = Recording(command_line(__doc__, __file__, arms=ARMS), arguments)
     torch.set_num_threads(1)
-    started = time.process_time()
+    recording.begin(
+        {"what": "mean nats at the returning object, one sentence or more in between, by seed"},
+        same={"away": AWAY, "seeds": SEEDS, "n_steps": N_STEPS},
+    )
     stories = load_corpus("stories")
     words = WordTokenizer.train(stories.train, unk=None)
     rows = [words.encode(story) for story in stories.train]
-    arms: dict[str, list[float]] = {}
-    for name, arm in ARMS.items():
-        models = [trained(rows, words, seed=seed, **arm) for seed in SEEDS]
-        arms[name] = [mean(surprise(model, words, n) for n in AWAY) for model in models]
-        print(f"{name:30}", ", ".join(f"{nats:.2f}" for nats in arms[name]), flush=True)
-    if options.record:
-        record = {
-            "what": "mean nats at the returning object, one sentence or more in between, by seed",
-            "arms": arms,
-            "away": AWAY,
-            "seeds": SEEDS,
-            "n_steps": N_STEPS,
-            "cpu_seconds": round(time.process_time() - started),
-            **provenance("python -m benchmarks.chapters.elman_memory", torch.device("cpu")),
-        }
-        write_record(options.record, record)
-        print(f"recorded in {options.record}")
+    for name in recording.missing(ARMS):
+        models = [trained(rows, words, seed=seed, **ARMS[name]) for seed in SEEDS]
+        nats = [mean(surprise(model, words, n) for n in AWAY) for model in models]
+        recording.keep(name, nats, within="arms")
 
 
 if __name__ == "__main__":

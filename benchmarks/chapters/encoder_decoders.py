@@ -19,12 +19,9 @@ names that can still be read elsewhere in it; "spans turned at random", its cont
 A run that was broken off goes on with the first part that its record lacks.
 """
 
-import argparse
 import copy
-import json
 import math
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -34,7 +31,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.chapters.transformer import best_rate
-from benchmarks.records import add_record_option, provenance, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.layers.attention import causal_mask
 from course_pkg.models import IGNORE
 from course_pkg.models.gpt import GPT
@@ -355,58 +352,36 @@ def measure_arm(arm: Arm, stories: Stories, n_tokens: int, n_task_steps: int) ->
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure every arm; print and, on request, record each."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    """Measure what is not recorded yet, and record it arm by arm."""
+    parser = command_line(__doc__, __file__, arms=[*ARMS, "longer"])
     parser.add_argument("--n-tokens", type=int, default=N_TOKENS, help=f"[{N_TOKENS}]")
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
+    recording = Recording(parser, arguments)
     torch.set_num_threads(1)
-    stories = Stories()
-    command = "python -m benchmarks.chapters.encoder_decoders"
-    if options.record:
-        command += f" --record {options.record}"
-    record: dict[str, Any] = {
-        **provenance(command, torch.device("cpu")),
-        "what": "share of test tasks done without a mistake, by seed",
-        "n_tokens": options.n_tokens,
-        "n_labelled_stories": N_LABELLED,
-        "n_task_steps": N_TASK_STEPS,
-        "n_test_stories": len(stories.test_tasks) // (len(QUESTIONS) + 1),
-        "batch_size": BATCH_SIZE,
-        "seeds": SEEDS,
-        "floors": floors(stories),
-        "names_to_fetch": {
-            arm.objective: stories.names_to_fetch(arm.objective)
-            for arm in ARMS.values()
-            if arm.objective
+    n_tokens, stories = recording.options.n_tokens, Stories()
+    recording.begin(
+        {
+            "what": "share of test tasks done without a mistake, by seed",
+            "floors": floors(stories),
+            "names_to_fetch": {
+                arm.objective: stories.names_to_fetch(arm.objective)
+                for arm in ARMS.values()
+                if arm.objective
+            },
         },
-        "cpu_seconds": 0.0,
-        "arms": {},
-    }
-    if options.record and options.record.exists():
-        kept = json.loads(options.record.read_text(encoding="utf-8"))
-        record |= {name: kept[name] for name in ("arms", "longer", "cpu_seconds") if name in kept}
-
-    def keep(where: dict[str, Any], name: str, measure: Callable[[], dict[str, Any]]) -> None:
-        if name not in where:
-            started = time.process_time()
-            where[name] = measure()
-            record["cpu_seconds"] = round(record["cpu_seconds"] + time.process_time() - started, 1)
-            print(name, where[name]["test"], flush=True)
-        if options.record:
-            record["arms"] = {name: record["arms"][name] for name in ARMS if name in record["arms"]}
-            write_record(options.record, record, indent=1)
-
-    for name, arm in ARMS.items():
-        keep(
-            record["arms"],
-            name,
-            partial(measure_arm, arm, stories, options.n_tokens, N_TASK_STEPS),
-        )
-    found = record["arms"]["encoder–decoder, span corruption"]
-    keep(record, "longer", partial(measure_longer, stories, 4 * options.n_tokens, found))
+        same={
+            "n_tokens": n_tokens,
+            "n_labelled_stories": N_LABELLED,
+            "n_task_steps": N_TASK_STEPS,
+            "n_test_stories": len(stories.test_tasks) // (len(QUESTIONS) + 1),
+            "batch_size": BATCH_SIZE,
+            "seeds": SEEDS,
+        },
+    )
+    for name in recording.missing(ARMS):
+        recording.keep(name, measure_arm(ARMS[name], stories, n_tokens, N_TASK_STEPS), "arms")
+    shorter = recording.content.get("arms", {}).get("encoder–decoder, span corruption")
+    if shorter and recording.missing(["longer"], within=None):
+        recording.keep("longer", measure_longer(stories, 4 * n_tokens, shorter))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ A record that was begun with the same settings is gone on with; an arm that it h
 published compares.
 """
 
-import argparse
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +31,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from benchmarks.records import add_record_option, begun, provenance, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.evaluation.probing import fit_probe
 from course_pkg.models import IGNORE
 from course_pkg.models.bert import BERT, MaskedLMLoss, bert_tiny
@@ -518,49 +517,29 @@ def untrained(words: Words) -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None, load: Callable[[], Words] = Words) -> None:
     """Print what each arm's encoders know and, on request, record it arm by arm."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("arms", nargs="*", default=["untrained", *ARMS], metavar="ARM")
+    names = ["untrained", *ARMS]
+    parser = command_line(__doc__, __file__, arms=names)
     parser.add_argument("--n-steps", type=int, default=500, help="updates of each model [500]")
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
-    if unknown := set(options.arms) - {"untrained", *ARMS}:
-        parser.error(f"no arm is called {min(unknown)!r}; there are: {', '.join(ARMS)}")
-    settings = {
-        "n_steps": options.n_steps,
-        "batch_size": BATCH_SIZE,
-        "context": CONTEXT,
-        "n_words_read": options.n_steps * BATCH_SIZE * (CONTEXT - 2),
-        "seeds": list(SEEDS),
-    }
-    try:
-        arms = begun(options.record, settings).get("arms", {})
-    except ValueError as error:
-        parser.error(str(error))
+    recording = Recording(parser, arguments)
+    n_steps = recording.options.n_steps
+    recording.begin(
+        {"what": "percent on test stories, and nats at masked words, by seed"},
+        same={
+            "n_steps": n_steps,
+            "batch_size": BATCH_SIZE,
+            "context": CONTEXT,
+            "n_words_read": n_steps * BATCH_SIZE * (CONTEXT - 2),
+            "seeds": SEEDS,
+        },
+    )
     words = load()
-    for name in options.arms:
-        if name in arms:
-            continue
+    for name in recording.missing(names):
         if name == "untrained":
-            arms[name] = untrained(words)
+            result = untrained(words)
         else:
-            rate = arms.get("BERT", {}).get("lr", RATES[2])
-            arms[name] = measure(words, name, options.n_steps, rate)
-        said = {
-            question: round(statistics.mean(values), 2)
-            for question, values in arms[name].items()
-            if isinstance(values, list)
-        }
-        print(name, arms[name].get("lr", ""), said, flush=True)
-        if options.record:
-            whole = {
-                **provenance("python -m benchmarks.chapters.encoder_family", torch.device("cpu")),
-                "what": "percent on test stories, and nats at masked words, by seed",
-                **settings,
-                "arms": arms,
-            }
-            write_record(options.record, whole, indent=1)
+            rate = recording.content["arms"].get("BERT", {}).get("lr", RATES[2])
+            result = measure(words, name, n_steps, rate)
+        recording.keep(name, result, within="arms")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from benchmarks.chapters.backbones import Pretrained, Reading, vectors
 from benchmarks.chapters.label_curve import (
     FIRST_RATE,
     FewLabels,
-    Recording,
+    LabelRecording,
     floor,
     frozen,
     frozen_accuracy,
@@ -70,22 +70,22 @@ def folds(model: Pretrained, records: Sequence[Labelled], labels: Sequence[str])
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not recorded yet, and record it arm by arm."""
-    recording = Recording(
+    recording = LabelRecording(
         arguments,
         __doc__,
-        module="benchmarks.chapters.film_labels",
+        __file__,
         what="percent of film reviews labelled rightly, by seed; of MR, by fold",
         n_epochs=N_EPOCHS,
         weights={"minilm": SHA256["all-MiniLM-L6-v2"], "bert-small": digest("bert-small")},
     )
     films = FewLabels("sst2_sentences", N_VALID, N_EPOCHS)
     for n_labels in N_LABELS:
-        if str(n_labels) not in recording.of("naive Bayes"):
-            recording.keep("naive Bayes", n_labels, floor(films, n_labels))
+        if recording.lacks("naive Bayes", n_labels):
+            recording.add("naive Bayes", n_labels, floor(films, n_labels))
     models = {name: Pretrained(name) for name in MODELS}
     for is_pretrained, name in ((True, "minilm"), (True, "bert-small"), (False, "minilm")):
         arm = f"frozen, {name}" + ("" if is_pretrained else ", new weights")
-        if len(recording.of(arm)) < len(N_LABELS):
+        if any(recording.lacks(arm, n_labels) for n_labels in N_LABELS):
             results = frozen(
                 films,
                 models[name],
@@ -95,19 +95,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 is_pretrained=is_pretrained,
             )
             for n_labels, result in results.items():
-                recording.keep(arm, n_labels, result)
+                recording.add(arm, n_labels, result)
     task = load_task("mr", source="local")
     records = task.train + task.valid + task.test
     for order in (1, 2):
         arm = f"MR, ten-fold: naive Bayes, n-grams up to {order}"
-        if not recording.of(arm):
+        if recording.lacks(arm, len(records)):
             result = {"setting": {"order": order}, "test_accuracy": [ten_fold(records, order)]}
-            recording.keep(arm, len(records), result)
+            recording.add(arm, len(records), result)
     for name, model in models.items():
         arm = f"MR, ten-fold: frozen, {name}"
-        if not recording.of(arm):
+        if recording.lacks(arm, len(records)):
             found = folds(model, records, task.labels)
-            recording.keep(arm, len(records), {"setting": {}, "test_accuracy": found})
+            recording.add(arm, len(records), {"setting": {}, "test_accuracy": found})
     for n_labels in N_EPOCHS:
         for name, start in MODELS.items():
             recording.search(films, models[name], "full", n_labels, start, "mean")

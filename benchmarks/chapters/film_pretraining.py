@@ -28,7 +28,7 @@ import torch
 
 from benchmarks.chapters.backbones import BATCH_SIZE, Pretrained, Reading, fine_tune, predict
 from benchmarks.chapters.backbones import LR as FIXED
-from benchmarks.chapters.label_curve import FewLabels, Recording, naive_bayes
+from benchmarks.chapters.label_curve import FewLabels, LabelRecording, naive_bayes
 from benchmarks.papers.movie_reviews import N_FOLDS
 from benchmarks.weights.pretrain import hidden_tokens
 from benchmarks.weights.pretrained_rows import digest
@@ -177,13 +177,12 @@ def ten_folds(model: Pretrained, lr: float) -> dict[str, Any]:
     return {"setting": {"lr": lr}, "test_accuracy": found}
 
 
-def films_read(task: FewLabels, recording: Recording, folder: Path) -> Pretrained:
+def films_read(task: FewLabels, recording: LabelRecording, folder: Path) -> Pretrained:
     """Return bert-small after the task's text, read once for each record."""
-    if "pretraining" not in recording.record or not folder.exists():
+    if "pretraining" not in recording.content or not folder.exists():
         trained = load_pretrained("bert-small")
         texts, held_out = ([r.text for r in split] for split in (task.train, task.valid))
-        recording.record["pretraining"] = further_pretrained(trained, texts, held_out)
-        print(recording.record["pretraining"], flush=True)
+        recording.keep("pretraining", further_pretrained(trained, texts, held_out))
         structure = asdict(trained.model.config)
         save_model(
             folder,
@@ -198,10 +197,10 @@ def films_read(task: FewLabels, recording: Recording, folder: Path) -> Pretraine
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not recorded yet, and record it arm by arm."""
-    recording = Recording(
+    recording = LabelRecording(
         arguments,
         __doc__,
-        module="benchmarks.chapters.film_pretraining",
+        __file__,
         what="percent of film reviews labelled rightly, by seed; of MR, by fold",
         n_epochs=N_EPOCHS,
         seeds=SEEDS,
@@ -215,24 +214,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "scratch": (shipped, False),
     }
     for n_labels in N_EPOCHS:
-        if str(n_labels) not in recording.of("naive Bayes"):
-            recording.keep("naive Bayes", n_labels, counted_words(task, n_labels))
+        if recording.lacks("naive Bayes", n_labels):
+            recording.add("naive Bayes", n_labels, counted_words(task, n_labels))
         for arm, (model, is_pretrained) in arms.items():
             is_too_long = arm != "films read" and n_labels == max(N_EPOCHS)
-            if str(n_labels) not in recording.of(arm) and not is_too_long:
+            if recording.lacks(arm, n_labels) and not is_too_long:
                 result = few_labels(task, model, n_labels, is_pretrained=is_pretrained)
-                recording.keep(arm, n_labels, result)
+                recording.add(arm, n_labels, result)
     phrases, (n_phrases,) = FewLabels("sst2", 872, PHRASES), PHRASES
-    if not recording.of("phrases: naive Bayes"):
-        recording.keep("phrases: naive Bayes", n_phrases, counted_words(phrases, n_phrases))
+    if recording.lacks("phrases: naive Bayes", n_phrases):
+        recording.add("phrases: naive Bayes", n_phrases, counted_words(phrases, n_phrases))
     for arm in ("films read", "scratch"):
         model, is_pretrained = arms[arm]
-        if not recording.of(f"phrases: {arm}"):
+        if recording.lacks(f"phrases: {arm}", n_phrases):
             result = few_labels(phrases, model, n_phrases, is_pretrained=is_pretrained)
-            recording.keep(f"phrases: {arm}", n_phrases, result)
+            recording.add(f"phrases: {arm}", n_phrases, result)
     arm = "MR, ten-fold: films read"
-    if not recording.of(arm):
-        recording.keep(arm, 10_662, ten_folds(adapted, FIXED["full fine-tuning"]))
+    if recording.lacks(arm, 10_662):
+        recording.add(arm, 10_662, ten_folds(adapted, FIXED["full fine-tuning"]))
 
 
 if __name__ == "__main__":

@@ -13,10 +13,8 @@ Three seeds; each way has its own learning rate, the best of RATES for seed 0 on
 record that was begun with the same weights is gone on with. Nothing published compares.
 """
 
-import argparse
 import copy
 import math
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -27,7 +25,7 @@ from torch import nn
 
 from benchmarks.chapters.adaptation import framed, pair_readings
 from benchmarks.chapters.backbones import Pretrained, Reading, collate, fine_tune, predict
-from benchmarks.records import add_record_option, begun, provenance, write_record
+from benchmarks.records import Recording, command_line
 from benchmarks.weights.pretrained_rows import digest
 from course_pkg.evaluation.likelihood import count_bytes, evaluate
 from course_pkg.evaluation.metrics import accuracy, f1
@@ -287,33 +285,20 @@ def stories(n_stories: int = 600, n_valid: int = 100, n_test: int = 150) -> dict
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not recorded yet."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    experiments = {"capitals": capitals, "stories": stories, "pairs": pairs}
+    recording = Recording(command_line(__doc__, __file__, arms=experiments), arguments)
+    recording.begin(
+        {
+            "what": "capitals: F1 of words with a capital, times 100; pairs: percent right; "
+            "stories: bits per byte"
+        },
+        same={
+            "seeds": SEEDS,
+            "weights_sha256": {name: digest(name) for name in ("bert-small", "gpt-small")},
+        },
     )
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
-    settings = {
-        "seeds": list(SEEDS),
-        "weights_sha256": {name: digest(name) for name in ("bert-small", "gpt-small")},
-    }
-    try:
-        record = {"cpu_seconds": 0} | begun(options.record, settings)
-    except ValueError as error:
-        parser.error(str(error))
-    for experiment in (capitals, stories, pairs):
-        started = time.process_time()
-        if experiment.__name__ in record:
-            continue
-        record[experiment.__name__] = experiment()
-        record["cpu_seconds"] += round(time.process_time() - started)
-        if options.record is not None:
-            about = {
-                "what": "capitals: F1 of words with a capital, times 100; pairs: percent right; "
-                "stories: bits per byte",
-                **settings,
-                **provenance("python -m benchmarks.chapters.fine_tuning", torch.device("cpu")),
-            }
-            write_record(options.record, about | record, indent=1)
+    for name in recording.missing(experiments, within=None):
+        recording.keep(name, experiments[name]())
 
 
 if __name__ == "__main__":

@@ -9,19 +9,16 @@ a passage without a mistake if and only if every word is the most probable one a
 before it; so one teacher-forced pass says which passages are right.
 """
 
-import argparse
 import math
-import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from benchmarks.records import add_record_option, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.layers.cost import longest_chain
 from course_pkg.models import IGNORE
 from course_pkg.models.five_steps import FIVE_STEPS, FiveStepsTranslator, StepWiring
@@ -165,38 +162,25 @@ def measure(task: Task, wiring: StepWiring, n_steps: int) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure all wirings; print the figures and, on request, record them."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    """Measure the wirings that are not recorded yet, and record each."""
+    wirings = arms()
+    parser = command_line(__doc__, __file__, arms=wirings)
     parser.add_argument("--n-steps", type=int, default=800, help="updates of each model")
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
-
-    started = time.process_time()
-    task = Task.sample(N_TRAIN, N_HELD_OUT, LONGEST)
-    rows: dict[str, Mapping[str, Any]] = {}
-    for name, wiring in arms().items():
-        rows[name] = measure(task, wiring, options.n_steps)
-        shares = " ".join(f"{run['right']:.3f}" for run in rows[name]["runs"])
-        print(f"{name:14} lr {rows[name]['lr']:<6} right {shares}", flush=True)
-    if options.record:
-        record = {
-            "what": "share of test passages of one or two sentences translated without a mistake",
-            "rows": rows,
-            "n_steps": options.n_steps,
+    recording = Recording(parser, arguments)
+    n_steps = recording.options.n_steps
+    recording.begin(
+        {"what": "share of test passages of one or two sentences translated without a mistake"},
+        same={
+            "n_steps": n_steps,
             "batch_size": BATCH_SIZE,
             "width": WIDTH,
             "n_heads": N_HEADS,
             "n_test": N_HELD_OUT,
-            "cpu_seconds": round(time.process_time() - started),
-            "command": "python -m benchmarks.chapters.five_steps",
-            "date": datetime.now(UTC).date().isoformat(),
-            "machine": f"{platform.machine()}, cpu, one thread",
-            "versions": {"python": platform.python_version(), "torch": torch.__version__},
-        }
-        write_record(options.record, record)
-        print(f"recorded in {options.record}")
+        },
+    )
+    task = Task.sample(N_TRAIN, N_HELD_OUT, LONGEST)
+    for name in recording.missing(wirings, within="rows"):
+        recording.keep(name, measure(task, wirings[name], n_steps), within="rows")
 
 
 if __name__ == "__main__":

@@ -15,11 +15,9 @@ outwards from the one before until none on either side is better. All three make
 record that was begun with the same epochs and weights is gone on with. DIR must have trec/.
 """
 
-import argparse
 import math
-import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -27,7 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.chapters.backbones import Pretrained, Reading, fine_tune, predict, vectors
-from benchmarks.records import add_record_option, begun, provenance, write_record
+from benchmarks.records import Recording, command_line
 from benchmarks.weights.pretrained_rows import digest
 from course_pkg.evaluation.metrics import accuracy
 from course_pkg.models.adaptation import TextClassifier, add_lora
@@ -243,63 +241,52 @@ def trained(
     }
 
 
-class Recording:
+class LabelRecording(Recording):
     """Results by arm and number of labels, written as each comes in; a begun one is gone on with.
 
     Args:
-        about: the benchmark's docstring, for its command line.
-        module: of the benchmark.
+        arguments: the command line.
+        about: the benchmark's docstring, for its help.
+        benchmark: its `__file__`.
         what: the quantity.
         n_epochs: as in `FewLabels`.
         weights: what tells each model's weights from others. A record that was begun with other
             weights or epochs ends the program.
+        arms: those that `--only` may name; none, and there is no such option.
     """
 
     def __init__(
         self,
         arguments: Sequence[str] | None,
         about: str | None,
+        benchmark: str,
         *,
-        module: str,
         what: str,
         n_epochs: Mapping[int, int],
         weights: Mapping[str, str],
         seeds: Sequence[int] = SEEDS,
+        arms: Iterable[str] = (),
     ) -> None:
-        parser = argparse.ArgumentParser(
-            description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+        super().__init__(command_line(about, benchmark, arms=arms), arguments)
+        self.begin(
+            {"what": what},
+            same={"seeds": seeds, "n_epochs": dict(n_epochs), "weights_sha256": dict(weights)},
         )
-        add_record_option(parser, module.rpartition(".")[2])
-        self.path = parser.parse_args(arguments).record
-        settings = {
-            "seeds": list(seeds),
-            "n_epochs": {str(n): passes for n, passes in n_epochs.items()},
-            "weights_sha256": dict(weights),
-        }
-        where = provenance(f"python -m {module}", torch.device("cpu"))
-        self.record: dict[str, Any] = {"what": what, **settings, **where}
-        self.record |= {"arms": {}, "cpu_seconds": 0}
-        try:
-            self.record |= begun(self.path, settings)
-        except ValueError as error:
-            parser.error(str(error))
-        self._since = time.process_time()
 
     def of(self, arm: str) -> dict[str, Any]:
         """Return what is recorded of an arm, by number of labels."""
-        results: dict[str, Any] = self.record["arms"].get(arm, {})
+        results: dict[str, Any] = self.content.get("arms", {}).get(arm, {})
         return results
 
-    def keep(self, arm: str, n_labels: int, result: dict[str, Any]) -> None:
+    def lacks(self, arm: str, n_labels: int) -> bool:
+        """Return whether an arm is still to be measured with so many labels."""
+        return self.is_wanted(arm) and str(n_labels) not in self.of(arm)
+
+    def add(self, arm: str, n_labels: int, result: dict[str, Any]) -> None:
         """Add a result, and write the record."""
-        self.record["arms"].setdefault(arm, {})[str(n_labels)] = result
-        now = time.process_time()
-        spent, self._since = self.record["cpu_seconds"] + now - self._since, now
-        self.record["cpu_seconds"] = round(spent, 1)
-        shown = {name: found for name, found in result.items() if name.endswith("_accuracy")}
-        print(arm, n_labels, result["setting"], shown, flush=True)
-        if self.path is not None:
-            write_record(self.path, self.record, indent=1)
+        self.content.setdefault("arms", {}).setdefault(arm, {})[str(n_labels)] = result
+        print(arm, n_labels, result, flush=True)
+        self.save()
 
     def search(
         self,
@@ -312,18 +299,18 @@ class Recording:
     ) -> None:
         """Measure and keep what is trained, from the rate that was best for fewer labels."""
         arm = f"{method}, {model.name}"
-        if str(n_labels) not in self.of(arm):
+        if self.lacks(arm, n_labels):
             rates = [result["setting"]["lr"] for result in self.of(arm).values()]
             start = RATES.index(rates[-1]) if rates else start
-            self.keep(arm, n_labels, trained(task, model, method, n_labels, start, pooling))
+            self.add(arm, n_labels, trained(task, model, method, n_labels, start, pooling))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not recorded yet, and record it arm by arm."""
-    recording = Recording(
+    recording = LabelRecording(
         arguments,
         __doc__,
-        module="benchmarks.chapters.label_curve",
+        __file__,
         what="percent of TREC's 500 test questions classified rightly, by seed",
         n_epochs=N_EPOCHS,
         weights={name: digest(name) for name in ("bert-small", "gpt-small")},
@@ -331,14 +318,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     task = FewLabels()
     models = {name: Pretrained(name) for name in ("bert-small", "gpt-small")}
     for n_labels in N_EPOCHS:
-        if str(n_labels) not in recording.of("naive Bayes"):
-            recording.keep("naive Bayes", n_labels, floor(task, n_labels))
+        if recording.lacks("naive Bayes", n_labels):
+            recording.add("naive Bayes", n_labels, floor(task, n_labels))
     for name, model in models.items():
         for pooling in ("summary", "mean"):
             arm = f"frozen, {name}, {pooling}"
-            if len(recording.of(arm)) < len(N_EPOCHS):
+            if any(recording.lacks(arm, n_labels) for n_labels in N_EPOCHS):
                 for n_labels, result in frozen(task, model, pooling).items():
-                    recording.keep(arm, n_labels, result)
+                    recording.add(arm, n_labels, result)
     for n_labels in N_EPOCHS:
         for method, start in FIRST_RATE.items():
             recording.search(task, models["bert-small"], method, n_labels, start)

@@ -7,19 +7,16 @@ no model can beat, computed from the grammar; what separates a model from it is 
 memory cannot hold: five words, eight words, one vector, every word so far.
 """
 
-import argparse
-import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # as a script, too
 
-from benchmarks.records import add_record_option, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.models import LanguageModel
 from course_pkg.models.gpt import GPT, gpt_tiny
@@ -106,34 +103,21 @@ def run(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table and, on request, record it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__, __file__)
     parser.add_argument("--n-steps", type=int, default=700, help="updates of each neural model")
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
+    recording = Recording(parser, arguments)
+    recording.begin({"what": "test perplexity on generated stories of known entropy"})
+    n_steps = recording.options.n_steps
 
     print(f"{'model':32} {'perplexity':>10} {'CPU seconds':>12}")
     floor, perplexities = run(
-        options.n_steps,
-        options.device,
+        n_steps,
+        recording.options.device,
         lambda name, value, seconds: print(f"{name:32} {value:10.3f} {seconds:12.1f}", flush=True),
     )
     print(f"{'floor: the entropy of the text':32} {floor:10.3f}")
-    if options.record:
-        record = {
-            "what": "test perplexity on generated stories of known entropy",
-            "floor": floor,
-            "perplexity": perplexities,
-            "n_steps": options.n_steps,
-            "command": "python benchmarks/chapters/ladder.py",
-            "date": datetime.now(UTC).date().isoformat(),
-            "machine": f"{platform.machine()}, {options.device}, one thread",
-            "versions": {"python": platform.python_version(), "torch": torch.__version__},
-        }
-        write_record(options.record, record)
-        print(f"recorded in {options.record}")
+    recording.finish({"floor": floor, "perplexity": perplexities, "n_steps": n_steps})
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from typing import Any
 from torch import Generator
 
 from benchmarks.chapters.backbones import Pretrained, fine_tune, predict
-from benchmarks.chapters.label_curve import N_EPOCHS, RATES, SEEDS, FewLabels, Recording
+from benchmarks.chapters.label_curve import N_EPOCHS, RATES, SEEDS, FewLabels, LabelRecording
 from benchmarks.weights.pretrained_rows import digest
 from course_pkg.evaluation.metrics import accuracy
 from course_pkg.models.adaptation import TextClassifier, add_lora
@@ -94,19 +94,20 @@ def measured(task: FewLabels, model: Pretrained, arm: str, n_labels: int) -> dic
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not recorded yet, and record it arm by arm."""
-    recording = Recording(
+    recording = LabelRecording(
         arguments,
         __doc__,
-        module="benchmarks.chapters.lora_layers",
+        __file__,
         what="percent of TREC's 500 test questions classified rightly, by seed",
         n_epochs={n: N_EPOCHS[n] for n in N_LABELS},
         weights={"bert-small": digest("bert-small")},
+        arms=ARMS,
     )
     task, model = FewLabels(), Pretrained("bert-small")
     for n_labels in N_LABELS:
         for arm in ARMS:
-            if str(n_labels) not in recording.of(arm):
-                recording.keep(arm, n_labels, measured(task, model, arm, n_labels))
+            if recording.lacks(arm, n_labels):
+                recording.add(arm, n_labels, measured(task, model, arm, n_labels))
 
 
 if __name__ == "__main__":

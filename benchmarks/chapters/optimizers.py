@@ -9,10 +9,8 @@ times 0.001. Each arm's rate is the one with the lowest loss on validation stori
 neighbours on both sides are tried too; then two more seeds. Seven minutes of one core.
 """
 
-import argparse
 import math
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -21,7 +19,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from benchmarks.records import add_record_option, provenance, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.models.gpt import GPT
 from course_pkg.models.transformer_config import TransformerConfig
@@ -232,25 +230,10 @@ def measure(stories: Stories) -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and, on request, record."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
-    started = time.process_time()
-    figures = measure(load())
-    if options.record:
-        record = {
-            "what": "nats per token on 300 validation stories",
-            **figures,
-            "batch_size": BATCH_SIZE,
-            "width": WIDTH,
-            "seeds": SEEDS,
-            "cpu_seconds": round(time.process_time() - started),
-            **provenance("python -m benchmarks.chapters.optimizers", torch.device("cpu")),
-        }
-        write_record(options.record, record)
-        print(f"recorded in {options.record}")
+    recording = Recording(command_line(__doc__, __file__), arguments)
+    recording.begin({"what": "nats per token on 300 validation stories"})
+    settings = {"batch_size": BATCH_SIZE, "width": WIDTH, "seeds": SEEDS}
+    recording.finish(measure(load()) | settings)
 
 
 if __name__ == "__main__":

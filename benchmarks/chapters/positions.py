@@ -9,11 +9,7 @@ as long as the largest is the best), and three seeds. Learned positions have a t
 of which training reaches the first 64. Eleven minutes of one core.
 """
 
-import argparse
-import platform
-import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from benchmarks.records import add_record_option, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.models.ngram import NGram
@@ -131,28 +127,13 @@ def measure(corpus: Corpus, n_steps: int) -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure as the command line says; print the figures and, on request, record them."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__, __file__)
     parser.add_argument("--n-steps", type=int, default=700, help="updates of each run")
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
-    started = time.process_time()
-    figures = measure(load_corpus("wikipedia"), options.n_steps)
-    if options.record:
-        record = {
-            "what": "nats per character of Wikipedia at positions from edge to edge, trained at 64",
-            **figures,
-            "n_steps": options.n_steps,
-            "batch_size": BATCH_SIZE,
-            "cpu_seconds": round(time.process_time() - started),
-            "command": "python -m benchmarks.chapters.positions",
-            "date": datetime.now(UTC).date().isoformat(),
-            "machine": f"{platform.machine()}, cpu, one thread",
-            "versions": {"python": platform.python_version(), "torch": torch.__version__},
-        }
-        write_record(options.record, record)
-        print(f"recorded in {options.record}")
+    recording = Recording(parser, arguments)
+    n_steps = recording.options.n_steps
+    what = "nats per character of Wikipedia at positions from edge to edge, trained at 64"
+    recording.begin({"what": what, "n_steps": n_steps, "batch_size": BATCH_SIZE})
+    recording.finish(measure(load_corpus("wikipedia"), n_steps))
 
 
 if __name__ == "__main__":

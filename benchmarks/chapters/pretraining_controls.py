@@ -18,8 +18,6 @@ models are kept in runs/pretraining-controls/. DIR must have what gpt-small has 
 `benchmarks.weights.pretraining`) and trec/.
 """
 
-import argparse
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,7 +26,7 @@ import torch
 
 from benchmarks.chapters.backbones import Pretrained
 from benchmarks.chapters.label_curve import FIRST_RATE, FewLabels, trained
-from benchmarks.records import add_record_option, begun, provenance, write_record
+from benchmarks.records import Recording, command_line
 from benchmarks.weights.pretrained_rows import digest
 from benchmarks.weights.pretraining import structure_of
 from benchmarks.weights.pretraining_text import Text, bits_of, prepare_text
@@ -50,45 +48,21 @@ DROPOUT, BATCH_SIZE, SEED, N_LABELS = 0.1, 16, 0, 100
 
 
 class Controls:
-    """The record, and what the runs share."""
+    """What the runs share."""
 
-    def __init__(self, path: Path | None, text: Text) -> None:
-        settings = {
-            "weights": digest("gpt-small"),
-            "rates": list(RATES),
-            "n_labels": N_LABELS,
-        }
-        self.path, self.text = path, text
+    def __init__(self, recording: Recording, text: Text) -> None:
+        self.recording, self.text = recording, text
         self.structure = structure_of(SHIPPED / "gpt-small")
-        self.record: dict[str, Any] = {
-            "what": "bits a byte of Wikipedia's articles, and percent of TREC's questions",
-            **settings,
-            **provenance("python -m benchmarks.chapters.pretraining_controls", torch.device("cpu")),
-            "cpu_seconds": 0.0,
-            "runs": {},
-            "trec": {},
-        }
-        self.record |= begun(path, settings)
         wikipedia, encode = load_corpus("wikipedia"), text.tokenizer.to_fast().encode
         self.articles = {
             part: ([encode(article) for article in articles], count_bytes(articles))
             for part, articles in (("valid", wikipedia.valid), ("test", wikipedia.test))
         }
 
-    def keep(self, part: str, name: str, result: dict[str, Any], since: float) -> None:
-        """Add a result, and write the record."""
-        self.record[part][name] = result
-        spent = self.record["cpu_seconds"] + time.process_time() - since
-        self.record["cpu_seconds"] = round(spent, 1)
-        print(name, result, flush=True)
-        if self.path is not None:
-            write_record(self.path, self.record, indent=1)
-
     def run(self, name: str, parts: Any, n_tokens: int, lr: float, dropout: float) -> None:
         """Train new weights for so many tokens of some parts of the text, and ask the articles."""
-        if name in self.record["runs"]:
+        if name in self.recording.content["runs"]:
             return
-        since = time.process_time()
         generator = torch.Generator().manual_seed(SEED)
         model = build_model("gpt", self.structure, dropout=dropout, generator=generator)
         context = self.structure["context_length"]
@@ -119,18 +93,14 @@ class Controls:
             structure=self.structure,
             card=f"# A control of gpt-small: {name}\n",
         )
-        self.keep(
-            "runs",
-            name,
-            {
-                "lr": lr,
-                "n_tokens": n_steps * BATCH_SIZE * context,
-                "bits_per_byte": found,
-                "held_out_nats": nats,
-                "held_out_bits_per_byte": held_out,
-            },
-            since,
-        )
+        result = {
+            "lr": lr,
+            "n_tokens": n_steps * BATCH_SIZE * context,
+            "bits_per_byte": found,
+            "held_out_nats": nats,
+            "held_out_bits_per_byte": held_out,
+        }
+        self.recording.keep(name, result, within="runs")
 
     def better_rate(self) -> float:
         """Return the rate with which the fewest tokens of the mixture teach more."""
@@ -138,7 +108,7 @@ class Controls:
         for lr in RATES:
             name = f"mixture-{N_TOKENS}-tokens-{lr:g}"
             self.run(name, self.text.parts, N_TOKENS, lr, 0.0)
-            nats[lr] = self.record["runs"][name]["held_out_nats"]
+            nats[lr] = self.recording.content["runs"][name]["held_out_nats"]
         return min(nats, key=lambda lr: nats[lr])
 
     def wikipedia(self, lr: float) -> None:
@@ -152,39 +122,37 @@ class Controls:
 
     def questions(self, name: str, model: Pretrained, method: str = "full") -> None:
         """Teach a model TREC's kinds of answer."""
-        if name in self.record["trec"]:
-            return
-        since, start = time.process_time(), FIRST_RATE[method]
-        result = trained(FewLabels(), model, method, N_LABELS, start, "mean")
-        self.keep("trec", name, result, since)
+        if name not in self.recording.content["trec"]:
+            start = FIRST_RATE[method]
+            result = trained(FewLabels(), model, method, N_LABELS, start, "mean")
+            self.recording.keep(name, result, within="trec")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not recorded yet."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_record_option(parser, __file__)
-    parser.add_argument("--only", choices=("wikipedia", "trec"), help="measure this only")
-    options = parser.parse_args(arguments)
+    recording = Recording(command_line(__doc__, __file__, arms=("wikipedia", "trec")), arguments)
     torch.set_num_threads(1)
+    recording.begin(
+        {
+            "what": "bits a byte of Wikipedia's articles, and percent of TREC's questions",
+            "runs": {},
+            "trec": {},
+        },
+        same={"weights": digest("gpt-small"), "rates": RATES, "n_labels": N_LABELS},
+    )
     shipped = load_pretrained("gpt-small")
     tokenizer: Any = shipped.tokenizer
     text = prepare_text(RUN / "text", tokenizer.vocab_size, tokenizer, "quarter")
-    try:
-        controls = Controls(options.record, text)
-    except ValueError as error:
-        parser.error(str(error))
-    if "gpt-small" not in controls.record["runs"]:
-        since = time.process_time()
+    controls = Controls(recording, text)
+    if "gpt-small" not in recording.content["runs"]:
         bits = bits_of(shipped.model, controls.articles, tokenizer.eos_id)[1]
         nats, held_out = bits_of(shipped.model, text.held_out, tokenizer.eos_id)
-        found = {"bits_per_byte": bits, "held_out_nats": nats, "held_out_bits_per_byte": held_out}
-        controls.keep("runs", "gpt-small", found, since)
+        result = {"bits_per_byte": bits, "held_out_nats": nats, "held_out_bits_per_byte": held_out}
+        recording.keep("gpt-small", result, within="runs")
     lr = controls.better_rate()
-    if options.only != "trec":
+    if recording.is_wanted("wikipedia"):
         controls.wikipedia(lr)
-    if options.only == "wikipedia":
+    if not recording.is_wanted("trec"):
         return
     controls.questions("new weights", Pretrained("gpt-small"), "scratch")
     controls.questions("gpt-small", Pretrained("gpt-small"))

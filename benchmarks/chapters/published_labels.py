@@ -39,7 +39,7 @@ from benchmarks.chapters.backbones import Pretrained, Reading, collate, fine_tun
 from benchmarks.chapters.label_curve import (
     SMOOTHING,
     FewLabels,
-    Recording,
+    LabelRecording,
     fit_head,
     naive_bayes,
 )
@@ -319,7 +319,7 @@ class Heads:
         self.rows, self.task, self.parts = model.rows, task, parts
         self.last = model.model.config.n_layers
 
-    def zero(self, recording: Recording, name: str) -> None:
+    def zero(self, recording: LabelRecording, name: str) -> None:
         """Ask without a label: as it is, and less the median, or mean, of unlabelled texts."""
         train = self.parts["train"][0][self.last] @ self.rows.T
         middle = {
@@ -335,11 +335,13 @@ class Heads:
                     vectors, targets = self.parts[part]
                     guesses = (vectors[self.last] @ self.rows.T - offset).argmax(-1)
                     result[f"{part}_accuracy"] = [percent(guesses, targets)]
-            recording.keep(f"{name}: {arm}", 0, result)
+            recording.add(f"{name}: {arm}", 0, result)
 
-    def fitted(self, recording: Recording, name: str, arm: str, n_labels: int, layer: int) -> None:
+    def fitted(
+        self, recording: LabelRecording, name: str, arm: str, n_labels: int, layer: int
+    ) -> None:
         """Fit a head on each seed's labels; validation chooses the penalty for all seeds."""
-        if str(n_labels) in recording.of(f"{name}: {arm}"):
+        if not recording.lacks(f"{name}: {arm}", n_labels):
             return
         known, classes = self.parts["train"]
 
@@ -363,7 +365,7 @@ class Heads:
             if part in ASKED
         }
         result |= {"setting": {"penalty": best}}
-        recording.keep(f"{name}: {arm}", n_labels, result)
+        recording.add(f"{name}: {arm}", n_labels, result)
 
     def places(self, n_labels: int, seed: int) -> list[int]:
         """Return the rows of `train` vectors that a seed learns from."""
@@ -381,7 +383,7 @@ def drawn_places(task: FewLabels, sizes: Sequence[int]) -> list[int]:
     )
 
 
-def heads(recording: Recording, name: str, sizes: Sequence[int]) -> None:
+def heads(recording: LabelRecording, name: str, sizes: Sequence[int]) -> None:
     """Record what can be done without moving the model."""
     arms = ["head", "head, last layer", "head from words"]
     if all(str(n) in recording.of(f"{name}: {arm}") for n in sizes for arm in arms):
@@ -413,7 +415,7 @@ def drawn(task: FewLabels) -> list[Labelled]:
     return [task.test[place] for place in order[:N_DRAWN].tolist()]
 
 
-def largest_class(recording: Recording, name: str) -> None:
+def largest_class(recording: LabelRecording, name: str) -> None:
     """Record what the commonest label of the training texts gets right: the least to beat."""
     arm = f"{name}: largest class"
     if recording.of(arm):
@@ -424,7 +426,7 @@ def largest_class(recording: Recording, name: str) -> None:
     for part, records in asked_parts(task, name).items():
         n_right = sum(record.label == commonest for record in records)
         result[f"{part}_accuracy"] = [100 * n_right / len(records)]
-    recording.keep(arm, 0, result)
+    recording.add(arm, 0, result)
 
 
 @torch.no_grad()
@@ -441,7 +443,7 @@ def right(made: TextClassifier, readings: Sequence[Reading]) -> list[bool]:
 
 
 def lora(
-    recording: Recording,
+    recording: LabelRecording,
     model: Published,
     n_labels: int,
     seed: int,
@@ -484,7 +486,7 @@ def lora(
     if is_pretrained:
         without_lora(model.model)
     result["n_trained"] = sum(p.numel() for p in thin)
-    recording.keep(arm, n_labels, result)
+    recording.add(arm, n_labels, result)
 
 
 def asked_parts(task: FewLabels, name: str) -> dict[str, Sequence[Labelled]]:
@@ -496,10 +498,10 @@ def asked_parts(task: FewLabels, name: str) -> dict[str, Sequence[Labelled]]:
     return asked
 
 
-def counting(recording: Recording, n_labels: int) -> None:
+def counting(recording: LabelRecording, n_labels: int) -> None:
     """Record naive Bayes on words: what the sentences say to a reader of single words."""
     arm = "sst2_sentences: naive Bayes"
-    if str(n_labels) in recording.of(arm):
+    if not recording.lacks(arm, n_labels):
         return
     task, own = Few("sst2_sentences"), load_task("our_films")
     parts = {"valid": task.valid, "test": task.test, "drawn": drawn(task)}
@@ -512,11 +514,11 @@ def counting(recording: Recording, n_labels: int) -> None:
     result: dict[str, Any] = {
         f"{part}_accuracy": [run(best, seed, part) for seed in SEEDS] for part in ASKED
     }
-    recording.keep(arm, n_labels, result | {"setting": {"k": best}})
+    recording.add(arm, n_labels, result | {"setting": {"k": best}})
 
 
 def minilm(
-    recording: Recording, n_labels: int, seeds: Sequence[int], *, is_lora: bool = False
+    recording: LabelRecording, n_labels: int, seeds: Sequence[int], *, is_lora: bool = False
 ) -> None:
     """Train all of MiniLM, or thin layers, at the better of the rates for the first seed; ask."""
     arm = f"sst2_sentences: MiniLM, {'LoRA' if is_lora else 'full'}"
@@ -553,16 +555,16 @@ def minilm(
         ):
             name = f"{part}_accuracy"
             result[name] = [*before.get(name, []), score(made, records)]
-        recording.keep(arm, n_labels, result)
+        recording.add(arm, n_labels, result)
         before = recording.of(arm)[str(n_labels)]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not recorded yet, and record it arm by arm."""
-    recording = Recording(
+    recording = LabelRecording(
         arguments,
         __doc__,
-        module="benchmarks.chapters.published_labels",
+        __file__,
         what="percent of film reviews, TREC's questions, RTE's pairs labelled rightly, by seed",
         n_epochs=N_EPOCHS,
         weights={

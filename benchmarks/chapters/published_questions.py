@@ -21,9 +21,7 @@ The published model's matrices are in bfloat16, its scores in float32. Every par
 comes in, and a begun record is gone on with. Nothing is drawn twice and nothing chosen.
 """
 
-import argparse
 import random
-import time
 from collections.abc import Callable, Sequence
 from itertools import permutations, product
 from typing import Any
@@ -32,7 +30,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.chapters.published_labels import in_bfloat16
-from benchmarks.records import add_record_option, begun, provenance, write_record
+from benchmarks.records import Recording, command_line
 from benchmarks.weights.pretrained_rows import digest
 from course_pkg.text.batches import pad_rows
 from course_pkg.text.corpora.labelled_data import Labelled, load_task
@@ -502,44 +500,32 @@ MODELS = ("gpt-small", "smollm2-135m")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Ask what is not recorded yet."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    recording = Recording(command_line(__doc__, __file__, arms=PARTS), arguments)
+    recording.begin(
+        {
+            "what": "answers of two models to the same questions",
+            "gaps": GAPS,
+            "twins": {skill: list(twin) for skill, twin in TWINS.items()},
+            "answers": {},
+        },
+        same={
+            "weights_sha256": {
+                "gpt-small": digest("gpt-small"),
+                "smollm2-135m": PUBLISHED["smollm2-135m"].sha256,
+            }
+        },
     )
-    add_record_option(parser, __file__)
-    parser.add_argument("--only", choices=PARTS, help="ask this part only")
-    options = parser.parse_args(arguments)
-    path = options.record
-    settings = {
-        "weights_sha256": {
-            "gpt-small": digest("gpt-small"),
-            "smollm2-135m": PUBLISHED["smollm2-135m"].sha256,
-        }
-    }
-    record: dict[str, Any] = {
-        "what": "answers of two models to the same questions",
-        **settings,
-        **provenance("python -m benchmarks.chapters.published_questions", torch.device("cpu")),
-        "gaps": GAPS,
-        "twins": {skill: list(twin) for skill, twin in TWINS.items()},
-        "answers": {},
-    }
-    try:
-        record |= begun(path, settings)
-    except ValueError as error:
-        parser.error(str(error))
+    answers = recording.content["answers"]
     for name in MODELS:
-        wanted = [options.only] if options.only else list(PARTS)
-        missing = [part for part in wanted if part not in record["answers"].get(name, {})]
-        if not missing:
+        recorded = answers.setdefault(name, {})
+        parts = [part for part in PARTS if recording.is_wanted(part) and part not in recorded]
+        if not parts:
             continue
         asked = Asked(name)
-        for part in missing:
-            started = time.process_time()
-            found = PARTS[part](asked)
-            record["answers"].setdefault(name, {})[part] = found
-            print(name, part, found, f"{time.process_time() - started:.0f} s", flush=True)
-            if path is not None:
-                write_record(path, record, indent=1)
+        for part in parts:
+            recorded[part] = PARTS[part](asked)
+            print(name, part, recorded[part], flush=True)
+            recording.save()
 
 
 if __name__ == "__main__":

@@ -18,11 +18,9 @@ Replies are drawn at temperature 0.7, which is part of the policy. Four replies 
 requests, about none of which is learned from, are judged before and after. One seed, no search.
 """
 
-import argparse
 import random
 import re
 import statistics
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,7 +31,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.chapters.published_labels import LORA, in_bfloat16
-from benchmarks.records import add_record_option, begun, provenance, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.decoding.generation import generate
 from course_pkg.models import IGNORE
 from course_pkg.models.adaptation import add_lora
@@ -283,52 +281,32 @@ ARMS: dict[str, Callable[[Policy, Sequence[Request], Sequence[Reply]], dict[str,
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the arms that are not recorded yet."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
+    recording = Recording(command_line(__doc__, __file__, arms=["before", *ARMS]), arguments)
     torch.set_num_threads(1)
-    settings = {
-        "weights_sha256": PUBLISHED["smollm2-135m"].sha256,
-        "rates": RATES,
-        "n_updates": N_UPDATES,
-        "n_drawn": N_UPDATES * N_REQUESTS * N_REPLIES,
-    }
-    record: dict[str, Any] = {
-        "what": "share of replies that meet each demand of the rule",
-        **settings,
-        **provenance("python -m benchmarks.chapters.published_rule", torch.device("cpu")),
-        "n_judged": N_TEST * N_DRAWS,
-        "cpu_seconds": 0.0,
-        "ends": {},
-    }
-    try:
-        record |= begun(options.record, settings)
-    except ValueError as error:
-        parser.error(str(error))
+    recording.begin(
+        {
+            "what": "share of replies that meet each demand of the rule",
+            "n_judged": N_TEST * N_DRAWS,
+        },
+        same={
+            "weights_sha256": PUBLISHED["smollm2-135m"].sha256,
+            "rates": RATES,
+            "n_updates": N_UPDATES,
+            "n_drawn": N_UPDATES * N_REQUESTS * N_REPLIES,
+        },
+    )
     policy, every = Policy(), requests_in_order()
     test, asked = every[:N_TEST], every[N_TEST:]
-
-    def keep(name: str, since: float, **about: Any) -> None:
-        record["ends"][name] = about | measured(policy, test)
-        record["cpu_seconds"] = round(record["cpu_seconds"] + time.process_time() - since, 1)
-        print(name, record["ends"][name], flush=True)
-        if options.record is not None:
-            write_record(options.record, record, indent=1)
-
-    if "before" not in record["ends"]:
-        keep("before", time.process_time())
-    missing = [name for name in ARMS if name not in record["ends"]]
-    since, drawn = time.process_time(), []
+    if recording.missing(["before"], within="ends"):
+        recording.keep("before", measured(policy, test), within="ends")
+    missing, drawn = recording.missing(ARMS, within="ends"), []
     if missing and missing != ["groups"]:
         for step in range(N_UPDATES):
             drawn += policy.draw(of_step(asked, step), 100 + step)
     for name in missing:
         policy.reset()
         about = ARMS[name](policy, asked, drawn)
-        keep(name, since, **about)
-        since = time.process_time()
+        recording.keep(name, about | measured(policy, test), within="ends")
 
 
 if __name__ == "__main__":

@@ -7,20 +7,16 @@ training articles as parallel streams, by truncated backpropagation, and keeps t
 epoch that is best on validation text; the mixture's weight is fitted on one half of that text.
 """
 
-import argparse
 import copy
-import platform
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from benchmarks.records import add_record_option, benchmark_of, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.evaluation.likelihood import bits_per_byte, count_bytes, evaluate, token_log_probs
 from course_pkg.models.ngram import NGram
 from course_pkg.models.recurrent import RecurrentLM, TruncatedBPTT
@@ -160,10 +156,10 @@ def measure(corpus: Corpus, n_epochs: int, device: str = "cpu") -> dict[str, Any
 def run(
     measure: Callable[[Corpus, int, str], dict[str, Any]],
     *,
-    about: str,
+    about: str | None,
     weight: str,
     n_epochs: int,
-    command: str,
+    benchmark: str,
     arguments: Sequence[str] | None,
 ) -> None:
     """Measure on Wikipedia as a command line says; print the figures and, on request, record them.
@@ -172,35 +168,21 @@ def run(
         about: what the help says first.
         weight: the figure that is the mixture's weight.
         n_epochs: unless the command line says otherwise.
-        command: how the record names this benchmark.
+        benchmark: the `__file__` of the one that asks.
     """
-    parser = argparse.ArgumentParser(
-        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(about, benchmark)
     parser.add_argument("--n-epochs", type=int, default=n_epochs, help="passes over the text")
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
-    add_record_option(parser, benchmark_of(command))
-    options = parser.parse_args(arguments)
-
-    started = time.process_time()
+    recording = Recording(parser, arguments)
+    options = recording.options
+    what = "test perplexity per word on Wikipedia, documents scored one by one"
+    recording.begin({"what": what, "n_epochs": options.n_epochs})
     figures = measure(load_corpus("wikipedia"), options.n_epochs, options.device)
     for name, row in figures["rows"].items():
         print(f"{name:20} {row['test_perplexity']:8.2f} {row['bits_per_byte']:8.4f}")
     print(f"{weight.replace('_', ' ')} {figures[weight]:.3f}")
     print("validation by epoch", [round(p, 1) for p in figures["valid_perplexity_by_epoch"]])
-    if options.record:
-        record = {
-            "what": "test perplexity per word on Wikipedia, documents scored one by one",
-            **figures,
-            "n_epochs": options.n_epochs,
-            "cpu_seconds": round(time.process_time() - started),
-            "command": command,
-            "date": datetime.now(UTC).date().isoformat(),
-            "machine": f"{platform.machine()}, {options.device}, one thread",
-            "versions": {"python": platform.python_version(), "torch": torch.__version__},
-        }
-        write_record(options.record, record)
-        print(f"recorded in {options.record}")
+    recording.finish(figures)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -210,7 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         about=__doc__,
         weight="weight_of_lstm",
         n_epochs=3,
-        command="python -m benchmarks.chapters.recurrent",
+        benchmark=__file__,
         arguments=arguments,
     )
 

@@ -8,17 +8,13 @@ number of tokens are those of `benchmarks.weights.published_model`. DIR must hav
 read (see `benchmarks.weights.pretraining`). Some ten minutes of one core.
 """
 
-import argparse
-import shlex
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from benchmarks.records import add_record_option, provenance, write_record
+from benchmarks.records import Recording, command_line
 from benchmarks.weights.pretraining_text import Text, bits_of, counted, prepare_text
 from benchmarks.weights.published_model import N_TOKENS, PROMPT, goes_on
 from course_pkg.models.recurrent import RecurrentLM, TruncatedBPTT
@@ -64,13 +60,9 @@ def trained_lstm(text: Text) -> RecurrentLM:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print what both write and, on request, record it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
+    recording = Recording(command_line(__doc__, __file__), arguments)
     torch.set_num_threads(1)
-    since = time.process_time()
+    recording.begin({"prompt": PROMPT})
     own: Any = load_pretrained("gpt-small")
     text = prepare_text(RUN, own.tokenizer.vocab_size, own.tokenizer, "quarter")
     lstm = trained_lstm(text)
@@ -81,16 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         bits = bits_of(model, text.held_out, own.tokenizer.eos_id)[1]
         found[name] = {"text": written, "held_out_bits_per_byte": bits}
         print(name, found[name], flush=True)
-    details = {
-        "prompt": PROMPT,
-        "models": found,
-        "lstm_parameters": count_parameters(lstm),
-        "cpu_seconds": round(time.process_time() - since),
-    }
-    if options.record is not None:
-        given = sys.argv[1:] if arguments is None else arguments
-        command = shlex.join(["python", "-m", "benchmarks.chapters.same_prompt", *map(str, given)])
-        write_record(options.record, {**provenance(command, torch.device("cpu")), **details})
+    recording.finish({"models": found, "lstm_parameters": count_parameters(lstm)})
 
 
 if __name__ == "__main__":

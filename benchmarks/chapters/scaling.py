@@ -9,9 +9,7 @@ takes that of the one before it, which costs a quarter. Then come three seeds an
 text. Some seven minutes of one core.
 """
 
-import argparse
 import statistics
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,7 +25,7 @@ from benchmarks.chapters.transformer import (
     train_arm,
     windows,
 )
-from benchmarks.records import add_record_option, provenance, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.models.gpt import GPT
 from course_pkg.models.transformer import count_parameters
 from course_pkg.models.transformer_config import TransformerConfig
@@ -102,20 +100,9 @@ def measure(widths: Sequence[int] = WIDTHS, steps: Sequence[int] = STEPS) -> dic
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and, on request, record."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
-    started = time.process_time()
-    record = {
-        **measure(),
-        "cpu_seconds": round(time.process_time() - started),
-        **provenance("python -m benchmarks.chapters.scaling", torch.device("cpu")),
-    }
-    if options.record:
-        write_record(options.record, record)
-        print(f"recorded in {options.record}")
+    recording = Recording(command_line(__doc__, __file__), arguments)
+    recording.begin({})
+    recording.finish(measure())
 
 
 if __name__ == "__main__":

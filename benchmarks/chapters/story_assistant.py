@@ -20,13 +20,10 @@ Every rate is tried on other requests with the first seed, by the share of repli
 demands at the end. Three seeds, each with a pretraining of its own.
 """
 
-import argparse
 import copy
-import json
 import math
 import random
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -36,7 +33,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.chapters.assistant import best_of
-from benchmarks.records import add_record_option, provenance, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.decoding.generation import generate
 from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.models.adaptation import TextClassifier
@@ -439,31 +436,18 @@ def rows(record: dict[str, Any]) -> dict[str, float]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run every part; print and, on request, record each."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
+    recording = Recording(command_line(__doc__, __file__), arguments)
     torch.set_num_threads(1)
-    command = "python -m benchmarks.chapters.story_assistant"
-    if options.record:
-        command += f" --record {options.record}"
-    started, world = time.process_time(), World()
-    record: dict[str, Any] = {
-        **provenance(command, torch.device("cpu")),
-        "what": "share of replies that meet each demand of the rule, by seed",
-        "seeds": SEEDS,
-        "n_requests": len(world.test),
-        "floor": world.floor,
-    }
-
-    def keep(name: str, value: Any) -> None:
-        record[name] = value
-        record["cpu_seconds"] = round(time.process_time() - started, 1)
-        print(name, json.dumps(value), flush=True)
-        if options.record:
-            write_record(options.record, record, indent=1)
-
+    world = World()
+    recording.begin(
+        {
+            "what": "share of replies that meet each demand of the rule, by seed",
+            "seeds": SEEDS,
+            "n_requests": len(world.test),
+            "floor": world.floor,
+        }
+    )
+    keep = recording.keep
     bases = [pretrain(world, seed) for seed in SEEDS]
     score = partial(evaluate, documents=world.test_stories, eos_id=world.eos_id)
     keep("base_perplexity", [score(base).perplexity for base in bases])
@@ -479,7 +463,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     keep("offline", offline(lessons))
     keep("online", online(lessons))
     keep("demonstrations", demonstrations(world, bases))
-    keep("rows", rows(record))
+    keep("rows", rows(recording.content))
 
 
 if __name__ == "__main__":

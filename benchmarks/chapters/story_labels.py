@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 from benchmarks.chapters.adaptation import pair_readings
 from benchmarks.chapters.backbones import Pretrained, Reading
-from benchmarks.chapters.label_curve import FIRST_RATE, FewLabels, Recording, frozen
+from benchmarks.chapters.label_curve import FIRST_RATE, FewLabels, LabelRecording, frozen
 from benchmarks.weights.pretrained_rows import digest
 from course_pkg.text.corpora.labelled_data import Labelled
 from course_pkg.text.stories.tasks import LABELS, Inferences, Reviews
@@ -67,10 +67,10 @@ TASKS = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not recorded yet, and record it arm by arm."""
-    recording = Recording(
+    recording = LabelRecording(
         arguments,
         __doc__,
-        module="benchmarks.chapters.story_labels",
+        __file__,
         what="percent of story texts labelled rightly, by seed",
         n_epochs=N_EPOCHS,
         weights={"bert-small": digest("bert-small")},
@@ -78,9 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name, (labels, draw) in TASKS.items():
         task, model = StoryLabels(labels, draw), Pretrained("bert-small")
         model.name = name
-        if len(recording.of(f"frozen, {name}")) < len(N_EPOCHS):
+        if any(recording.lacks(f"frozen, {name}", n_labels) for n_labels in N_EPOCHS):
             for n_labels, result in frozen(task, model, "summary", N_EPOCHS).items():
-                recording.keep(f"frozen, {name}", n_labels, result)
+                recording.add(f"frozen, {name}", n_labels, result)
         for n_labels in N_EPOCHS:
             for method, start in FIRST_RATE.items():
                 recording.search(task, model, method, n_labels, start)

@@ -25,7 +25,7 @@ from benchmarks.chapters.backbones import Pretrained, Reading, fine_tune, predic
 from benchmarks.chapters.label_curve import (
     SMOOTHING,
     FewLabels,
-    Recording,
+    LabelRecording,
     frozen_accuracy,
     naive_bayes,
 )
@@ -160,21 +160,22 @@ def trained(task: FewLabels, model: Pretrained, arm: str, n_labels: int) -> dict
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not recorded yet, and record it arm by arm."""
-    recording = Recording(
+    recording = LabelRecording(
         arguments,
         __doc__,
-        module="benchmarks.chapters.task_labels",
+        __file__,
         what="percent of TREC's questions and RTE's pairs labelled rightly, by seed",
         n_epochs={n: MINILM_EPOCHS[n] for n in N_LABELS},
         weights={"bert-small": digest("bert-small"), "minilm": SHA256["all-MiniLM-L6-v2"]},
         seeds=SEEDS,
+        arms=[f"{name}: {arm}" for name, arm in ARMS],
     )
     models = {"bert-small": Pretrained("bert-small"), "MiniLM": Pretrained("minilm")}
     tasks = {name: Few(name) for name in ("trec", "rte")}
     for name, arm in ARMS:
         model, task = models.get(arm.partition(",")[0]), tasks[name]
         for n_labels in N_LABELS:
-            if str(n_labels) in recording.of(f"{name}: {arm}"):
+            if not recording.lacks(f"{name}: {arm}", n_labels):
                 continue
             if model is None:
                 result = counting(task, n_labels)
@@ -182,7 +183,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 result = trained(task, model, arm, n_labels)
             else:
                 result = new_layer(task, model, n_labels)
-            recording.keep(f"{name}: {arm}", n_labels, result)
+            recording.add(f"{name}: {arm}", n_labels, result)
 
 
 if __name__ == "__main__":

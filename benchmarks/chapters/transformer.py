@@ -14,8 +14,6 @@ model, and `recipe` what the whole recipe is worth in the 500 updates of the cha
 pairs of fairy tales and old children's books once, beside a 5-gram of the same text.
 """
 
-import argparse
-import json
 import statistics
 import sys
 import time
@@ -28,7 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.chapters.recurrent import Documents, Words, mix, mixture_weight
-from benchmarks.records import add_record_option, provenance, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.decoding.generation import generate
 from course_pkg.evaluation.likelihood import bits_per_byte, count_bytes, evaluate, token_log_probs
 from course_pkg.layers.blocks import Block
@@ -553,32 +551,27 @@ PARTS: dict[str, tuple[str, Callable[..., dict[str, Any]]]] = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure one part; print its figures and, on request, record them."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__, __file__)
     parser.add_argument("part", choices=PARTS, help="what to measure")
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
-    corpus, measure = PARTS[options.part]
+    recording = Recording(parser, arguments)
+    part = recording.options.part
+    corpus, measure = PARTS[part]
     more: dict[str, Any] = {}
-    earlier: dict[str, Any] = {}
-    if options.part == "arms" and options.record and options.record.exists():
-        earlier = json.loads(options.record.read_text(encoding="utf-8"))
-    started = time.process_time() - earlier.get("cpu_seconds", 0)
+    if part == "arms":  # all of them take a while, so a begun record is gone on with
+        n_characters_read = N_STEPS * BATCH_SIZE * LENGTH
+        recording.begin({}, same={"n_characters_read": n_characters_read, "seeds": SEEDS})
 
-    def keep(figures: dict[str, Any]) -> None:
-        if options.record:
-            command = f"python -m benchmarks.chapters.transformer {options.part}"
-            spent = {"cpu_seconds": round(time.process_time() - started)}
-            record = {**figures, **spent, **provenance(command, torch.device("cpu"))}
-            write_record(options.record, record, indent=1)
+        def keep(figures: dict[str, Any]) -> None:
+            recording.content |= figures
+            recording.save()
 
-    if options.part == "arms":
-        more = {"keep": keep, "done": earlier.get("arms")}
+        more = {"keep": keep, "done": recording.content.get("arms")}
+    else:
+        recording.begin({})
     figures = measure(load_corpus(corpus), **more)
-    for name, found in figures.get("rows", {}).items():
-        print(f"{name:24} {found['test_perplexity']:8.2f} {found['bits_per_byte']:8.4f}")
-    keep(figures)
+    for name, row in figures.get("rows", {}).items():
+        print(f"{name:24} {row['test_perplexity']:8.2f} {row['bits_per_byte']:8.4f}")
+    recording.finish(figures, indent=1)
 
 
 if __name__ == "__main__":

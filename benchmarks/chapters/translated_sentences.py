@@ -8,8 +8,6 @@ first test captions, in their order, and where it looked while it wrote; and BLE
 test, beside that of the same network without attention. Ten minutes of one core.
 """
 
-import argparse
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -28,7 +26,7 @@ from benchmarks.papers.multi30k import (
     baselines,
 )
 from benchmarks.papers.published import or_exit
-from benchmarks.records import add_record_option, provenance, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.evaluation.metrics import bleu
 from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.models.transformer import count_parameters
@@ -116,28 +114,19 @@ def run(task: Task, setting: Setting) -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Translate and, on request, record."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
-    with or_exit():
-        task = load_task("multi30k_de", source="local")
-    started = time.process_time()
-    found = run(task, LONGER)
-    if options.record:
-        record = {
+    recording = Recording(command_line(__doc__, __file__), arguments)
+    recording.begin(
+        {
             "what": "the first test captions of Multi30k, by a small GRU with attention",
-            **found,
             "setting": asdict(LONGER),
             "n_beams": N_BEAMS,
             "alpha": ALPHA,
             "precision": "bfloat16",
-            "cpu_seconds": round(time.process_time() - started),
-            **provenance("python -m benchmarks.chapters.translated_sentences", torch.device("cpu")),
         }
-        write_record(options.record, record, indent=None)
-        print(f"recorded in {options.record}")
+    )
+    with or_exit():
+        task = load_task("multi30k_de", source="local")
+    recording.finish(run(task, LONGER), indent=None)
 
 
 if __name__ == "__main__":

@@ -18,10 +18,8 @@ text, of which the best of five looks counts, or, for `rare`, by an animal of it
 reported. Then three seeds.
 """
 
-import argparse
 import copy
 import random
-import time
 from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
@@ -31,7 +29,7 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from benchmarks.chapters.transformer import best_rate
-from benchmarks.records import add_record_option, provenance, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.models.loss import IGNORE, nats_per_target
 from course_pkg.models.ngram import NGram
@@ -340,25 +338,13 @@ PARTS = {"rare": measure_rare, "pairs": measure_pairs, "amounts": measure_amount
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure all three; record them on request."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
-    started, asked = time.process_time(), Asked()
-    figures: dict[str, Any] = {
-        "what": "votes without vectors, votes of vectors, and a network with a hidden layer",
-        "seeds": SEEDS,
-    }
-    for part, measure in PARTS.items():
-        figures[part] = measure(asked)
-        figures["cpu_seconds"] = round(time.process_time() - started)
-        if options.record:  # what is there so far, since all of it takes a while
-            record = figures | provenance(
-                "python -m benchmarks.chapters.votes", torch.device("cpu")
-            )
-            write_record(options.record, record, indent=1)
+    """Measure what is not recorded yet, and record it part by part."""
+    recording = Recording(command_line(__doc__, __file__, arms=PARTS), arguments)
+    what = "votes without vectors, votes of vectors, and a network with a hidden layer"
+    recording.begin({"what": what}, same={"seeds": SEEDS})
+    asked = Asked()
+    for part in recording.missing(PARTS, within=None):
+        recording.keep(part, PARTS[part](asked))
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         about=__doc__,
         weight="weight_of_network",
         n_epochs=4,
-        command="python -m benchmarks.chapters.window",
+        benchmark=__file__,
         arguments=arguments,
     )
 

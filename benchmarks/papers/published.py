@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.records import add_record_option, provenance, write_record
+from benchmarks import records
 from course_pkg.text.corpora.sources import SourceUnavailableError
 
 
@@ -86,11 +86,8 @@ def command_line(about: str | None, benchmark: str) -> argparse.ArgumentParser:
         about: what the help says first.
         benchmark: the `__file__` of the one that asks.
     """
-    parser = argparse.ArgumentParser(
-        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = records.command_line(about, benchmark)
     parser.add_argument("--device", default="cpu", help="cpu or cuda [cpu]")
-    add_record_option(parser, benchmark)
     return parser
 
 
@@ -134,12 +131,12 @@ def report(
         return
     given = sys.argv[1:] if arguments is None else arguments
     content = {
-        **provenance(
+        **records.provenance(
             shlex.join(["python", "-m", module, *map(str, given)]), torch.device(options.device)
         ),
         "what": what,
         "figures": [asdict(figure) for figure in figures],
         **details,
     }
-    write_record(options.record, content)
+    records.write_record(options.record, content)
     show(f"recorded in {options.record}")

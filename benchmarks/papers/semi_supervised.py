@@ -11,11 +11,9 @@ reviews   generated sentences whose best possible accuracy is known; two minutes
 films     the 6,920 sentences of SST-2, from sst2/ in COURSE_DATA; five minutes.
 """
 
-import argparse
 import copy
 import functools
 import statistics
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -24,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmarks.records import add_record_option, provenance, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.models.recurrent import RecurrentLM
 from course_pkg.text.batches import example_batches, next_token_rows, pad_rows
 from course_pkg.text.corpora import load_task
@@ -254,23 +252,11 @@ def measure(name: str) -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and, on request, record."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__, __file__)
     parser.add_argument("name", choices=SETTINGS, help="which sentences")
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
-    started = time.process_time()
-    record = {
-        **measure(options.name),
-        "cpu_seconds": round(time.process_time() - started),
-        **provenance(
-            f"python -m benchmarks.papers.semi_supervised {options.name}", torch.device("cpu")
-        ),
-    }
-    if options.record:
-        write_record(options.record, record)
-        print(f"recorded in {options.record}")
+    recording = Recording(parser, arguments)
+    recording.begin({})
+    recording.finish(measure(recording.options.name))
 
 
 if __name__ == "__main__":

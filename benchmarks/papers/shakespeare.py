@@ -13,12 +13,9 @@ our figure can stand beside its, the same draw is made of our best weights too, 
 on a GPU), and reported with its spread.
 """
 
-import argparse
 import copy
 import math
-import shlex
 import statistics
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +23,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from benchmarks.records import add_record_option, provenance, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.models.gpt import GPT, gpt_small_cpu, gpt_small_gpu
 from course_pkg.models.ngram import NGram
@@ -149,13 +146,12 @@ def draw_estimate(model: GPT, setting: Setting, rest: Tensor, seed: int) -> floa
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print ours beside the published figures and, on request, record them."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__, __file__)
     parser.add_argument("--recipe", choices=["cpu", "gpu"], default="cpu")
     parser.add_argument("--device", default="cpu", help="cpu or cuda [cpu]")
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
+    recording = Recording(parser, arguments)
+    options = recording.options
+    recording.begin({"what": "nats per character on the last 10 % of tinyshakespeare"})
     tokenizer, train, rest = split()
     setting = settings(tokenizer.vocab_size)[options.recipe]
     print(f"{len(train):,} characters to learn from, {len(rest):,} to predict")
@@ -170,11 +166,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"deviation {spread:.4f}, from {min(gpt.draws):.4f} to {max(gpt.draws):.4f}; "
         f"published {setting.published}"
     )
-    if options.record:
-        command = shlex.join(["python", "-m", "benchmarks.papers.shakespeare", *sys.argv[1:]])
-        content = {
-            **provenance(command, torch.device(options.device)),
-            "what": "nats per character on the last 10 % of tinyshakespeare",
+    recording.finish(
+        {
             "ngrams": counted,
             "recipe": options.recipe,
             "gpt": gpt.loss,
@@ -188,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             },
             "published": setting.published,
         }
-        write_record(options.record, content)
+    )
 
 
 if __name__ == "__main__":

@@ -6,14 +6,11 @@ The test parts are those of the chapters: generated stories, articles of Wikiped
 are read from DIR. Two minutes of one core. To be run again whenever other weights ship.
 """
 
-import argparse
 import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-import torch
-
-from benchmarks.records import add_record_option, provenance, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.evaluation.likelihood import count_bytes, evaluate
 from course_pkg.models.transformer import count_parameters
 from course_pkg.text.corpora import load_corpus
@@ -51,18 +48,9 @@ def measure() -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and, on request, record."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
-    record = {
-        **measure(),
-        **provenance("python -m benchmarks.weights.pretrained_rows", torch.device("cpu")),
-    }
-    if options.record:
-        write_record(options.record, record)
-        print(f"recorded in {options.record}")
+    recording = Recording(command_line(__doc__, __file__), arguments)
+    recording.begin({})
+    recording.finish(measure())
 
 
 if __name__ == "__main__":

@@ -9,15 +9,13 @@ And bits a byte of the running table's texts: a quarter of an hour of one core. 
 when it comes in, and a record that was begun is gone on with.
 """
 
-import argparse
-import shlex
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from benchmarks.records import add_record_option, begun, provenance, write_record
+from benchmarks.records import Recording, command_line
 from course_pkg.decoding.generation import generate
 from course_pkg.evaluation.likelihood import count_bytes, evaluate
 from course_pkg.models.transformer import count_parameters
@@ -107,19 +105,11 @@ def row_of(loaded: TrainedModel, texts: Sequence[str]) -> dict[str, float | int 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print what both write and, on request, record it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_record_option(parser, __file__)
-    options = parser.parse_args(arguments)
+    recording = Recording(command_line(__doc__, __file__), arguments)
     torch.set_num_threads(1)
-    given = sys.argv[1:] if arguments is None else arguments
-    command = shlex.join(["python", "-m", "benchmarks.weights.published_model", *map(str, given)])
     settings = {"prompt": PROMPT, "context": CONTEXT, "weights_sha256": PUBLISHED[NAME].sha256}
-    try:
-        kept = begun(options.record, settings)
-    except ValueError as error:
-        parser.error(str(error))
+    recording.begin({}, same=settings)
+    kept = recording.content
     try:
         real = load_published(NAME)
     except ModuleNotFoundError as error:
@@ -128,10 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     def keep(**found: Any) -> None:
         kept.update(found)
         print(found, flush=True)
-        if options.record is not None:
-            write_record(
-                options.record, {**provenance(command, torch.device("cpu")), **settings, **kept}
-            )
+        recording.save(indent=2)
 
     if "largest_inputs" not in kept:
         own = load_pretrained("gpt-small")

@@ -287,9 +287,6 @@ def _published_speed(record: dict[str, Any]) -> Iterator[str]:
     yield f"What rounding costs, on the {record['scored']}:\n\n{table}"
 
 
-_BEFORE_JUDGING = "The set had no task then in which students judge implementations. "
-
-
 def _grading(records: dict[str, dict[str, Any]]) -> Iterator[str]:
     record = records["grading_throughput"]
     small = record["attention"]
@@ -318,18 +315,21 @@ def _grading(records: dict[str, dict[str, Any]]) -> Iterator[str]:
         ("grading_soak_small", "the same small set"),
         ("grading_soak", "the first problem set"),
     ):
-        run = records[name]["runs"][-1]
-        more = records[name]["kilobytes_more_per_submission"]
-        broken = records[name].get("broken or hostile")
-        has_cpu = "cpu_seconds" in run
+        run = records[name]
+        broken = run.get("broken or hostile")
+        more = {
+            kind: " and ".join(f"{slope:.0f}" for slope in sorted(each))
+            for kind, each in run["kilobytes_more_per_submission"].items()
+        }
+        most_of_server = max(run["kilobytes_more_per_submission"]["server in the sandbox"])
         yield (
             f"A class of {run['submissions']:,} on {what}"
             + (f", {broken} broken or hostile" if broken else "")
-            + f": {run['wall_seconds']:.0f} seconds, "
-            + (f"{run['cpu_seconds']:.0f} of CPU time, " if has_cpu else "")
-            + f"and {more:.0f} KB of memory more for each further submission. "
-            + ("" if has_cpu or name != "grading_soak" else _BEFORE_JUDGING)
-            + _provenance(records[name])
+            + f": {run['cpu_seconds']:.0f} seconds of CPU time, {run['wall_seconds']:.0f} by the "
+            f"clock; the machine: {run['machine']}. In its second half, memory grew for each submission by "
+            f"{more['main process']} KB in the main process, {more['worker']} KB in the "
+            f"{run['processes']} processes that grade, and {most_of_server:.0f} KB in the servers "
+            f"in the sandbox. {_provenance(run)}"
         )
 
 

@@ -26,6 +26,8 @@ _REGRADE = (
     "This was not graded, and that is not your fault: the grader itself failed. Your file is "
     "safe. Your instructor has been told why and will grade it again."
 )
+_BLANK = "You left this one blank."
+_WHEN = {"after_due_date": "after the due date", "after_published": "once grades are published"}
 _NO_SANDBOX = """\
 Student code cannot be isolated in this container, so nothing of it was run:
 
@@ -192,8 +194,10 @@ def _attempt(
         why = f"all {most} attempts were used" if most > 1 else "the one attempt was used"
     if before is None or not (why or content == known["content"]):
         return {"attempt": n + 1, "content": content}, None
-    note = f"This file is kept and was not graded: {why}. " if why else ""
-    note += f"What stands here is about your attempt {n} of {most}."
+    note = f"This file is kept and was not graded: {why}."
+    if not why:
+        note = "The answers in this file are those of your last attempt, so it is no other one."
+    note += f" What stands here is about your attempt {n} of {most}."
     kept = ("score", "output_format", "stdout_visibility", "extra_data", "tests", "visibility")
     return {}, {key: before[key] for key in kept if key in before} | {"output": note}
 
@@ -235,13 +239,15 @@ def _results(graded: Any, outline: Any, settings: dict[str, Any]) -> dict[str, A
     _say(f"{grade.student}: {grade.state.value}. Isolation: {grade.isolation or 'nothing was run'}")
     tests, is_refused = [], grade.state is State.REFUSED
     for verdict in grade.verdicts:
+        is_blank = graded.repaired is not None and verdict.item in graded.repaired.blank
+        blank = f"{_BLANK}\n" * is_blank
         tests.append(
             {
                 "name": outline.titles.get(verdict.item, verdict.item),
                 "score": verdict.points,
                 "max_score": verdict.max_points,
                 "status": "passed" if verdict.points == verdict.max_points else "failed",
-                "output": "not judged" if is_refused else describe_verdict(verdict),
+                "output": "not judged" if is_refused else blank + describe_verdict(verdict),
                 "output_format": "text",
                 "visibility": settings["visibility"],
             }
@@ -251,9 +257,13 @@ def _results(graded: Any, outline: Any, settings: dict[str, Any]) -> dict[str, A
     by_hand = sum(item.points for item in outline.items if item.by_hand)
     shown = Shown(Level(settings.get("feedback", "full")))
     seen = seen_by_student(outline, grade, graded.repaired, {}, shown)
-    if shown.level in (Level.VISIBLE, Level.PROPERTIES) and not is_refused:
-        tests += _shown_at_once(seen["rows"])
     lines = [f"Noticed: {reason}" for reason in seen["grade"].reasons]
+    when = _WHEN.get(settings["visibility"])
+    if when and not is_refused:
+        lines.append(f"What was found is shown {when}.")
+    if shown.level is not Level.FULL and not is_refused:
+        tests += _shown_at_once(seen["rows"])
+        lines.append(f"{'Until then you' if when else 'You'} read only {shown.words}.")
     if by_hand:
         lines.append(f"A person will grade the answers worth the other {by_hand:g} points.")
     state = seen["grade"].state.value
@@ -270,7 +280,7 @@ def _shown_at_once(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             about = row["difference"]
             lines += [about["asked"], f"yours: {about['found']}", f"expected: {about['expected']}"]
         if row["blank"]:
-            lines = ["You left this one blank."]
+            lines = [_BLANK]
         if lines:
             yield {
                 "name": f"{row['item'].title}, before the due date",

@@ -50,6 +50,11 @@ class Shown:
         """Whether points that a machine gave may be read."""
         return self.level in (Level.PROPERTIES, Level.FULL)
 
+    @property
+    def words(self) -> str:
+        """What may be read, in words."""
+        return _WORDS.get(self.level, "everything")
+
 
 ALL = Shown()
 

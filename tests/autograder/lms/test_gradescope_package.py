@@ -401,6 +401,11 @@ def test_gradescope_shows_before_the_due_date_what_the_course_allows(limited, to
         seen, results = limited(_RULES | {"feedback": level, "attempts": 0}, double=toys.square)
         assert not [mark for mark in hidden if mark in seen]
         assert ("visible test does not pass" in seen) == (level == "visible")
+        assert '"2. Mean, before the due date", "output": "You left this one blank."' in seen
+        only = {"nothing": "that it was received", "visible": "whether the tests pass that stand"}
+        assert "What was found is shown after the due date." in seen
+        assert f"Until then you read only {only[level]}" in seen
+        assert results["tests"][1]["output"].startswith("You left this one blank.\n0 of 30 points")
         assert results["score"] == 20 and "not its square" in json.dumps(results)
     seen, _ = limited(_RULES | {"feedback": "properties", "attempts": 0}, double=toys.square)
     assert "- Every number is doubled.\\n+ An empty list stays empty." in seen
@@ -415,7 +420,11 @@ def test_gradescope_grades_as_many_attempts_as_there_are(limited, toys, monkeypa
     assert limited(rules, b"{", 0)[1]["extra_data"] == {"state": "refused"}
     first, results = limited(rules, None, 1, double=toys.square)
     assert "This is your attempt 1 of 2." in first and results["score"] == 20
-    assert limited(rules, None, 2, double=toys.square)[1]["score"] == 20  # the same: no attempt
+    again, results = limited(rules, None, 2, double=toys.square)
+    same = "The answers in this file are those of your last attempt, so it is no other one. "
+    assert (
+        results["score"] == 20 and f"{same}What stands here is about your attempt 1 of 2" in again
+    )
     assert limited(rules, None, 3, double=toys.double)[1]["extra_data"]["attempt"] == 2
     for minute, data in ((4, None), (5, b"{")):
         seen, results = limited(rules, data, minute, mean=toys.mean)

@@ -13,12 +13,14 @@ import random
 import signal
 import sqlite3
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from autograder import files
 from autograder.authoring.release import ReleasedSet
+from autograder.class_run import run, workers
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.result import Watcher
 from autograder.class_run.settings import Settings
@@ -26,6 +28,7 @@ from autograder.grading import grader
 from autograder.grading.grader import Confinement
 from autograder.inside.process_limits import Limits
 from autograder.records import GraderError, State
+from autograder.sandbox.submission_run import STARVED
 from autograder.store.journal import Journal
 
 pytestmark = pytest.mark.slow
@@ -170,6 +173,69 @@ def test_killed_workers_and_sandboxes_change_no_grade(
     assert State.GRADER_FAULT not in result.states
     for name in sorted(set(killed)):
         record_property(f"kills of {name}", killed.count(name))
+
+
+def _starving(students, between=lambda: None):
+    """Let these submissions count as starved the first time; do something before the second."""
+    plain, tries = workers.grade_all, []
+
+    def grade_all(job, tasks, n_processes):
+        tries.append(sorted(task.submission.student for task in tasks))
+        if len(tries) == 2:
+            between()
+        for task, answer in plain(job, tasks, n_processes):
+            if len(tries) == 1 and task.submission.student in students:
+                answer = replace(answer, grade=replace(answer.grade, reasons=(STARVED,)))
+            yield task, answer
+
+    return grade_all, tries
+
+
+@pytest.mark.usefixtures("without_sandbox")
+def test_grader_killed_between_the_two_tries_of_who_was_starved_loses_nothing(
+    toy_course, class_of, tmp_path, log, monkeypatch
+):
+    folder = class_of(5)
+    grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path / "undisturbed"))
+    starved = ["student-00", "student-03"]
+    die = lambda: os.kill(os.getpid(), signal.SIGKILL)  # noqa: E731
+    monkeypatch.setattr(run, "grade_all", _starving(starved, die)[0])
+    out = tmp_path / "out"
+    pid = _fork(toy_course, folder, _settings(out))
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    assert set(Journal(out, "toy").students()) == {"student-01", "student-02", "student-04"}
+
+    grade_all, tries = _starving(starved)
+    monkeypatch.setattr(run, "grade_all", grade_all)
+    log.write_text("")
+    result = grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(out))
+    assert tries == [starved, starved] and len(log.read_text()) == 4 and result.reused == 3
+    assert _results(out) == _results(tmp_path / "undisturbed")
+
+
+@pytest.mark.sandbox
+def test_worker_killed_between_the_two_tries_of_who_was_starved_changes_no_grade(
+    toy_course, class_of, tmp_path, monkeypatch
+):
+    folder = class_of(4)
+    starved, killed, fill = ["student-00", "student-01", "student-03"], [], workers.Process.fill
+    grade_all, tries = _starving(starved)
+
+    def killed_with_its_first_task(process, left):
+        has_work = fill(process, left)
+        if len(tries) == 2 and len(killed) < 2:
+            killed.append(process._process.pid)
+            os.kill(process._process.pid, signal.SIGKILL)
+        return has_work
+
+    monkeypatch.setattr(run, "grade_all", grade_all)
+    monkeypatch.setattr(workers.Process, "fill", killed_with_its_first_task)
+    result = grade_class(
+        ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path / "out", jobs=4)
+    )
+    assert len(set(killed)) == 2 and tries == [[*starved[:2], "student-02", starved[2]], starved]
+    assert result.states == {State.GRADED: 4}
+    assert [grade.points for grade in result.grades] == [90, 50, 75, 20]
 
 
 def _children(pid):

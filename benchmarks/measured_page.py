@@ -326,10 +326,10 @@ def _grading(records: dict[str, dict[str, Any]]) -> Iterator[str]:
             f"A class of {run['submissions']:,} on {what}"
             + (f", {broken} broken or hostile" if broken else "")
             + f": {run['cpu_seconds']:.0f} seconds of CPU time, {run['wall_seconds']:.0f} by the "
-            f"clock; the machine: {run['machine']}. In its second half, memory grew for each submission by "
-            f"{more['main process']} KB in the main process, {more['worker']} KB in the "
-            f"{run['processes']} processes that grade, and {most_of_server:.0f} KB in the servers "
-            f"in the sandbox. {_provenance(run)}"
+            f"clock; the machine: {run['machine']}. In its second half, memory grew for each "
+            f"submission by {more['main process']} KB in the main process, {more['worker']} KB in "
+            f"the {run['processes']} processes that grade, and {most_of_server:.0f} KB in the "
+            f"servers in the sandbox. {_provenance(run)}"
         )
 
 

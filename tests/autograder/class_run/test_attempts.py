@@ -372,13 +372,15 @@ def test_no_file_that_may_be_published_holds_more_than_the_page(course, toys):
     hidden = [HINT, "Every number is doubled", "An empty list stays empty", "90 of 90", "squares"]
     hidden += [p.message for g in result.grades for v in g.verdicts for p in v.parts if p.message]
     out = ["--out", str(course.out.out)]
-    runner = CliRunner()
+    runner, roster = CliRunner(), course.out.out / "roster.csv"
+    roster.write_text("Email address,Toy set\nada,\nbo,\n")
     where = ["--course", str(course.released().course.folder)]
     runs = [
         runner.invoke(main, [*where, *command, *out])
         for command in (
             ["export", "toy"],
             ["export", "toy", "--json"],
+            ["export", "toy", "--format", "moodle", "--roster", str(roster), "--comments"],
             ["feedback", "toy", "--to", "mail"],
         )
     ]
@@ -386,9 +388,9 @@ def test_no_file_that_may_be_published_holds_more_than_the_page(course, toys):
     packed = list((course.out.out / "given_back").rglob("*.*"))
     assert {path.name for path in packed} >= {"mail.csv", "ada.html"}
     texts += [path.read_text() for path in packed]
-    for run in runs[:2]:
-        assert run.exit_code == 4
-        texts.append(run.stdout)
+    for run in runs[:3]:
+        assert run.exit_code == 4, run.output
+        texts.append(run.output)
     assert "course.toml shows no points to students before" in runs[0].stderr
     assert not [(mark, text) for mark in hidden for text in texts if mark in text]
     mail = (course.out.out / "given_back/toy-mail/mail.csv").read_text().splitlines()

@@ -4,6 +4,10 @@ Each is the text of one cell, by class and variant. One that defines no `gram` g
 in front of it.
 """
 
+import inspect
+
+from tests.autograder.attacks.colliding import meeting_keys
+
 CHEATS: dict[str, dict[str, str]] = {
     "patched comparisons": {
         "builtin comparisons": """
@@ -186,6 +190,12 @@ def gram(x): return {"\\ud800": "\\udfff\\x00", "\\u202e": [float("nan")] * 3}
 """,
         "none": "def gram(x): return None",
         "colliding keys": "def gram(x): return {k * ((1 << 61) - 1): 0 for k in range(1, 100_000)}",
+        "keys whose ways through a table meet": f"""
+import numpy as np
+{inspect.getsource(meeting_keys)}
+keys = meeting_keys(17, 43_600)
+def gram(x): return dict.fromkeys(keys)
+""",
     },
     "hostile exceptions": {
         "hostile dunder text": """

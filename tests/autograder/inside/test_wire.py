@@ -1,9 +1,12 @@
+import gc
 import json
 import math
 import pickle
+import resource
 import struct
 import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -370,3 +373,18 @@ def test_memory_of_a_message_is_never_more_than_is_said(value):
     tracemalloc.stop()
     assert kept is not None
     assert 0 < taken <= wire.most_memory(message)
+
+
+@pytest.mark.exhaustive  # torch's memory is no part of what Python counts: the process has to grow
+def test_memory_of_tensors_is_never_more_than_is_said():
+    n = 100_000
+    sent = message(["list", *[["tensor", "int8", 1]] * n], bytes(n))
+
+    def taken():
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    gc.collect()
+    before = taken()
+    kept = wire.decode(sent)
+    assert len(kept) == n
+    assert 50 << 20 < taken() - before <= wire.most_memory(sent)

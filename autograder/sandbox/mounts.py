@@ -26,6 +26,7 @@ _PACKAGES_INSIDE = "/opt/packages"
 _WORKER = Path(__file__).parents[1] / "inside"
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "localtime")
 _ALSO_INSIDE = (*WRITABLE, "/dev", "/proc", "/etc/passwd", "/etc/group", _GRADER_INSIDE)
+_SETTINGS = ("etc", "pip.conf", ".condarc", ".npmrc", ".jupyter")
 _MODULES = (".py", ".pyc", ".so")
 _ARCHIVES = (".egg", ".pyz", ".whl", ".zip")
 _PASSWD = "student:x:1000:1000:student:/home/student:/bin/bash\n"
@@ -84,7 +85,7 @@ def visible_names(private: Sequence[Path]) -> list[str]:
     binds += [(path, f"{_PACKAGES_INSIDE}/{i}") for i, path in enumerate(_package_folders())]
     made = {Path(target) for _, target in binds} | {Path(path) for path in _ALSO_INSIDE}
     names = {target for target, _ in visible_private(binds, private)}
-    for path in (*private, *copies(installed_with_the_grader())):
+    for path in (*private, *copies(installed_with_the_grader()), *settings()):
         names.update(map(str, _without(path.absolute(), made)))
     return sorted(names)
 
@@ -108,7 +109,7 @@ def visible_private(
     Raises:
         GraderError: if it cannot be hidden.
     """
-    ours = copies(installed_with_the_grader())
+    ours = (*copies(installed_with_the_grader()), *settings())
     paths = {path.resolve() for path in (*private, *ours)}
     for source, target in binds:
         folder = source.resolve()
@@ -184,6 +185,17 @@ def _libraries() -> Iterator[Path]:
             yield path
     if not Path(sys.base_prefix).is_relative_to("/usr"):
         yield Path(sys.base_prefix)
+
+
+def settings() -> tuple[Path, ...]:
+    """Return what programs below the mounted folders are told by, which no student code needs.
+
+    Administrators write there where a gradebook is, and its password (`etc/jupyter`), or that of a
+    registry of packages.
+    """
+    folders = {path.resolve() for path in (*_libraries(), Path("/usr/local")) if path.is_dir()}
+    named = (folder / name for folder in sorted(folders) for name in _SETTINGS)
+    return tuple(dict.fromkeys(path.resolve() for path in named if path.exists()))
 
 
 def copies(names: Iterable[str]) -> tuple[Path, ...]:

@@ -1,4 +1,5 @@
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -59,6 +60,19 @@ def test_what_is_private_is_hidden_wherever_it_is_mounted(mounted, no_cache):
         *(f"{place}/{name}" for place in packages for name in ("autograder", "reference")),
         *(f"{place}/single.py" for place in packages),
     }
+
+
+def test_settings_of_programs_in_mounted_folders_are_hidden(mounted, tmp_path):
+    (mounted / "usr/etc/jupyter").mkdir(parents=True)
+    (mounted / "usr/etc/jupyter/nbgrader_config.py").write_text("c.CourseDirectory.db_url = ...")
+    for name in ("pip.conf", ".condarc", ".npmrc"):
+        (mounted / "usr" / name).write_text("password")
+    secret = {mounted / "usr" / name for name in ("etc", "pip.conf", ".condarc", ".npmrc")}
+    assert {Path(path) for path in mounts.readable_paths()}.isdisjoint({mounted / "usr", *secret})
+    arguments = bubblewrap.bubblewrap_command(tmp_path, Limits(), 3)
+    for path in secret:  # each by an empty folder or file over it
+        assert str(path) in arguments
+    assert secret <= set(map(Path, mounts.visible_names([])))  # which each start tries to read
 
 
 def test_readable_paths_leave_out_what_is_private(mounted):

@@ -11,6 +11,7 @@ than one of them passes through each, in the order in which it is read.
 
 import html
 import re
+import string
 
 from markupsafe import Markup, escape
 
@@ -22,6 +23,7 @@ _FORMULA_COMMANDS = "bbox|class|cssId|data|definecolor|fcolorbox|href|mmlToken|r
 REORDERING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 """Signs nobody sees by which the rest of a line is shown in another order: 0.51 for 15.0."""
 _CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{REORDERING}]")
+_LETTERS = frozenset(string.ascii_letters)
 _NUMBER = re.compile(r"[+-]?\d*[.,]?\d*%?")  # or a dash
 # The start of what may become a cell, and the sign by which it would be a formula.
 _CELL_START = re.compile(r'((?:^|[;\t\n])[;\s"]*+)([=+@\-\uff1d\uff0b\uff20\uff0d]?)')
@@ -29,7 +31,16 @@ _CELL_START = re.compile(r'((?:^|[;\t\n])[;\s"]*+)([=+@\-\uff1d\uff0b\uff20\uff0
 
 def as_html(text: str) -> Markup:
     """Return text as an element or a quoted attribute of a page may hold it."""
-    return escape(text)
+    return escape(as_seen(text))
+
+
+def as_seen(text: str) -> str:
+    """Return text of several lines as it stands, without signs that only control how it is shown.
+
+    They are replaced: zero bytes, which no page may hold, escapes, and what shows the rest of a
+    line in another order, so that code reads otherwise than it runs.
+    """
+    return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def as_markdown(text: str) -> str:
@@ -39,6 +50,7 @@ def as_markdown(text: str) -> str:
     text, and so do the commands by which a formula carries a link or a style. An invisible
     character breaks what would act; so `<eos>`, which browsers would swallow, is seen.
     """
+    text = as_seen(text)
     text = re.sub(r"<(?=[A-Za-z/!?])", f"<{_BREAK}", text)
     text = text.replace("![", f"!{_BREAK}[")
     text = re.sub(r"&(?:#\w+|\w+);?", _without_disguise, text)
@@ -47,8 +59,12 @@ def as_markdown(text: str) -> str:
 
 
 def _without_disguise(entity: re.Match[str]) -> str:
-    """Break an entity that stands for a sign by which a formula begins, or a command in it."""
-    hidden = set(html.unescape(entity[0])) & set("\\$")
+    """Break an entity that stands for what a formula begins with, or for a part of a command.
+
+    Nobody needs one for a letter; and `\\h&#114;ef`, outside what Markdown takes for a formula,
+    would be a command once the page is there.
+    """
+    hidden = set(html.unescape(entity[0])) & (_LETTERS | set("\\$"))
     return f"&{_BREAK}{entity[0][1:]}" if hidden else entity[0]
 
 
@@ -75,8 +91,7 @@ def as_cell(value: object) -> object:
     """
     if not isinstance(value, str) or _NUMBER.fullmatch(value):
         return value
-    text = value.replace("\r\n", "\n").replace("\r", "\n")
-    return _CELL_START.sub(_as_text, _CONTROL.sub("\ufffd", text))
+    return _CELL_START.sub(_as_text, as_seen(value))
 
 
 def _as_text(start: re.Match[str]) -> str:

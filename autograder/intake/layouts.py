@@ -31,6 +31,13 @@ from autograder.untrusted import REORDERING
 
 _MAX_NAME_BYTES = 120
 _BREAKING = {"Cc", "Cs", "Zl", "Zp"}  # what could end a row or command a terminal
+# By which one name would look like another: what is not seen, but for two signs that join or part
+# the letters of some scripts, where such a letter stands before them.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2060-\u206f"
+    "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "|(?<![\u0600-\u1fff])[\u200c\u200d]"
+)
 # What nbgrader's pages, which put names into HTML and scripts as they are, would act upon.
 MARKUP = frozenset('<>&"\\`')
 _REPLACED = MARKUP | frozenset(REORDERING)
@@ -189,7 +196,7 @@ def student_name(name: str) -> str:
     """Return a name that can be shown, written to a file and told apart from every other.
 
     Bytes that are no text, line breaks and other control characters, signs that show the rest of a
-    line in another order, what is markup in a page, a script or Markdown, names too long for a
+    line in another order or are not seen at all, what is markup in a page, a script or Markdown, names too long for a
     file, and those that lead to another folder (".." is left of "...ipynb") are replaced; a digest
     of the name as it came then keeps two students apart.
     """
@@ -200,7 +207,7 @@ def student_name(name: str) -> str:
         as_it_came = readable.encode("utf-8", "surrogatepass")
     shown = "".join(
         "\ufffd" if char in _REPLACED or unicodedata.category(char) in _BREAKING else char
-        for char in as_it_came.decode("utf-8", "replace")
+        for char in _UNSEEN.sub("\ufffd", as_it_came.decode("utf-8", "replace"))
     )
     leads_away = not shown.strip(".") or "/" in shown
     seems_made_here = without_digest(shown) != shown  # another's, perhaps

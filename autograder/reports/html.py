@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from autograder.authoring.workspace import keep_beside
 from autograder.files import as_utf8, write_if_new
-from autograder.untrusted import as_html
+from autograder.untrusted import as_html, as_seen
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _TOKEN = re.compile(
@@ -120,6 +120,7 @@ def _digest(text: bytes) -> bytes:
 
 def highlight(code: str) -> Markup:
     """Escape Python code and mark its strings, comments, keywords and numbers."""
+    code = as_seen(code)
     if len(code) > _HIGHLIGHTED_CHARACTERS:
         return as_html(code)
     pieces, end = [], 0
@@ -160,11 +161,17 @@ def when(time: str) -> str:
     return datetime.fromisoformat(time).strftime("%Y-%m-%d %H:%M UTC%z").removesuffix("+0000")
 
 
+def _as_seen(value: Any) -> Any:
+    """Clean what a template shows; what is markup was made from clean text."""
+    return as_seen(value) if type(value) is str else value
+
+
 @functools.cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
+        finalize=_as_seen,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -11,7 +11,7 @@ from autograder.authoring.notebooks import as_text, grading, is_answer
 from autograder.authoring.workspace import KEPT, keep_beside
 from autograder.files import as_utf8, write_if_new
 from autograder.records import Grade, Verdict
-from autograder.untrusted import as_markdown
+from autograder.untrusted import as_markdown, as_seen
 
 _MARK = "autograder"
 
@@ -59,6 +59,7 @@ def formgrader_notebook(notebook: NotebookNode, grade: Grade) -> NotebookNode:
             own = is_answer(cell) or not grading(cell)
             cell.source = as_markdown(cell.source) if own else cell.source
             continue
+        cell.source = as_seen(cell.source)
         verdict = verdicts.get(grading(cell).get("grade_id", ""))
         cell.outputs = []
         if verdict is not None:

@@ -40,6 +40,9 @@ PAYLOADS = {
 }
 
 
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
 class Owned(html.parser.HTMLParser):
     """Collects what a browser would act upon."""
 
@@ -72,16 +75,21 @@ def test_no_page_of_a_class_holds_what_a_student_injects(
         hand_in(f"essay{number}", double=toys.double, mean=toys.mean, essay=payload)
         hand_in(f"code{number}", double=f"{toys.double}\n# {clean}", mean=toys.mean)
         hand_in(f"error{number}", double=raises + toys.double, mean=raises)
+        hand_in(f"zero{number}", double=f"{toys.double}\n'\0\x1b'", mean=toys.mean, essay="\0\x1b")
         hand_in(f"broken{number}", payload.encode())
         folder = hand_in(f"{number}{name}"[:80], double=toys.square)
     result = grade(toy_course, folder, tmp_path)
-    assert len(result.grades) == 5 * len(PAYLOADS)
+    assert len(result.grades) == 6 * len(PAYLOADS)
     pages = list((tmp_path / "out").rglob("*.html"))
-    assert len(pages) > 5 * len(PAYLOADS)
+    assert len(pages) > 6 * len(PAYLOADS)
     for page in pages:
         parsed = Owned(page.read_text())
         assert parsed.found == [], page
         assert "1337" not in "".join(parsed.words), page  # 7 * 191
+        assert not _CONTROLS.search(page.read_text()), page
+    for notebook in (tmp_path / "out" / "autograded").rglob("*.ipynb"):
+        cells = json.loads(notebook.read_text())["cells"]
+        assert not any(_CONTROLS.search("".join(cell["source"])) for cell in cells), notebook
 
 
 def test_reader_of_pages_sees_what_is_injected():

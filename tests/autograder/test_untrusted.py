@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import markdown2html_mistune
 
-from autograder.untrusted import as_cell, as_html, as_line, as_markdown
+from autograder.untrusted import as_cell, as_html, as_line, as_markdown, as_seen
 from tests.autograder.test_attacks_on_pages import PAYLOADS
 
 # ------------------------------------------------------------------ Markdown
@@ -44,6 +44,8 @@ LINKS = {
     "image in a link": "[![x](https://elsewhere.example/seen.png)](javascript:alert(1))",
     "mathematics": "$\\href{javascript:alert(1)}{x}$ $$\\mmlToken{mi}[href='javascript:x']{x}$$",
     "mathematics in disguise": "&#36;&#92;href{javascript:alert(1)}{x}&#36; &dollar;&bsol;href{}{}",
+    "letters of mathematics in disguise": "\\beg&#105;n{align}\\h&#114;ef{javascript:alert(1)}{x}"
+    "\\end{align} \\hr&#x65f{x}{y} \\s&#116yle{color:red}{x}",
     "mathematics escaped": "\\$\\\\href{javascript:alert(1)}{x}\\$",
     "border by mathematics": "$\\definecolor{c}{named}{red;position:fixed}\\fcolorbox{c}{c}{x}$",
     "style by mathematics": "$\\bbox[position:fixed]{x}$ $\\style{color:red}{x}$ $\\require{html}$",
@@ -110,6 +112,13 @@ def test_notebook_of_students_cells_runs_nothing():
     assert_harmless(Links(exporter.from_notebook_node(nbformat.v4.new_notebook(cells=cells))[0]))
 
 
+def test_nothing_controls_how_a_text_is_shown():
+    hostile = "a\x00b\x1b[31mc\u202ed\u2066e\x7f\x9bf\r\ng\th"
+    seen = "a\ufffdb\ufffd[31mc\ufffdd\ufffde\ufffd\ufffdf\ng\th"
+    assert as_html(hostile) == as_markdown(hostile) == as_seen(hostile) == seen
+    assert as_markdown("&eacute; &#8364; &lt;p&gt; &amp;") == "&eacute; &#8364; &lt;p&gt; &amp;"
+
+
 @pytest.mark.parametrize("source", PAYLOADS.values(), ids=PAYLOADS.keys())
 def test_markup_of_a_student_stays_text(source):
     assert_harmless(rendered(as_markdown(source)))
@@ -156,7 +165,7 @@ def test_markdown_that_was_made_harmless_stays_as_it_is():
 def test_html_shows_any_text_and_holds_no_markup(text):
     page = Links(as_html(text))
     assert page.tags == [] and not set(as_html(text)) & set("<>\"'")
-    assert page.text == text
+    assert page.text == as_seen(text)
 
 
 @given(st.text())

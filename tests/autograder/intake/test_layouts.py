@@ -449,6 +449,20 @@ def test_no_name_that_a_platform_or_the_exchange_passes_on_is_markup(name):
         assert not MARKUP & set(student)
 
 
+@pytest.mark.parametrize(
+    "sign", [*"\u200b\ufeff\u200d\u200e\u061c\u00ad\u3164\u2060\ufe0f\U000e0041\u034f"], ids=ascii
+)
+def test_no_name_looks_like_another_by_what_is_not_seen(sign):
+    assert {student_name(f"ada{sign}"), student_name(f"a{sign}da")}.isdisjoint({"ada"})
+    for name in (student_name(f"ada{sign}"), student_name(f"a{sign}da")):
+        assert sign not in name and "\ufffd" in name
+
+
+def test_signs_that_a_script_needs_stay_in_a_name():
+    for name in ("\u0645\u06cc\u200c\u062e", "\u0915\u094d\u200d\u0937", "Zoë Müller", "李 小龍"):
+        assert student_name(name) == name
+
+
 def test_student_is_late_whose_one_file_canvas_marks(tmp_path):
     names = "lovelaceada_LATE_12345_1_a.ipynb", "lovelaceada_12345_2_ps1.ipynb", "x_9_3_ps1.ipynb"
     found = [Delivered((name,), Path(name)) for name in names]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from autograder.authoring.checks import Case, Check, Mistake, Part, mistake, mistakes
 from autograder.authoring.compare import agree
 from autograder.grading import diagnosis
+from autograder.grading.cases import wrong_in
 from autograder.grading.judge import ItemJudge, part_seed, submission_seed
 from autograder.grading.wording import shorten
 from autograder.inside import probe as probing
@@ -578,6 +579,13 @@ def test_judge_that_trips_over_an_odd_answer_only_counts_it_as_wrong():
     verdict = JUDGE.verdict(fragile, SEED, observe(lambda values: {}))
     assert verdict.fault == "" and verdict.points == 8.0 * 1 / 8
     assert "another form" in verdict.parts[0].message
+
+
+@pytest.mark.parametrize("changed", [np.zeros(0), np.zeros((2, 0)), (), "", None, {}], ids=repr)
+def test_what_a_call_changes_is_said_in_a_list_or_it_has_another_form(changed):
+    part = dataclasses.replace(CHECK.parts[0], keeps_process=True)
+    assert wrong_in(part, (1.0, []), (1.0, []), {"values": [1.0]}) is None
+    assert "another form" in wrong_in(part, (1.0, changed), (1.0, []), {"values": [1.0]})
 
 
 def test_judge_must_answer_none_or_a_text():

@@ -59,12 +59,13 @@ def as_markdown(text: str) -> str:
 
 
 def _without_disguise(entity: re.Match[str]) -> str:
-    """Break an entity that stands for what a formula begins with, or for a part of a command.
+    r"""Break an entity that stands for what a formula begins with, or for a part of a command.
 
-    Nobody needs one for a letter; and `\\h&#114;ef`, outside what Markdown takes for a formula,
-    would be a command once the page is there.
+    Nobody needs the number of a letter; and `\h&#114;ef`, outside what Markdown takes for a
+    formula, would be a command once the page is there.
     """
-    hidden = set(html.unescape(entity[0])) & (_LETTERS | set("\\$"))
+    spells = _LETTERS if entity[0].startswith("&#") else frozenset()
+    hidden = set(html.unescape(entity[0])) & (spells | set("\\$"))
     return f"&{_BREAK}{entity[0][1:]}" if hidden else entity[0]
 
 

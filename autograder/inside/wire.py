@@ -15,7 +15,7 @@ import math
 import re
 import struct
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 

@@ -196,9 +196,9 @@ def student_name(name: str) -> str:
     """Return a name that can be shown, written to a file and told apart from every other.
 
     Bytes that are no text, line breaks and other control characters, signs that show the rest of a
-    line in another order or are not seen at all, what is markup in a page, a script or Markdown, names too long for a
-    file, and those that lead to another folder (".." is left of "...ipynb") are replaced; a digest
-    of the name as it came then keeps two students apart.
+    line in another order or are not seen at all, what is markup in a page, a script or Markdown,
+    names too long for a file, and those that lead to another folder (".." is left of "...ipynb")
+    are replaced; a digest of the name as it came then keeps two students apart.
     """
     readable = unicodedata.normalize("NFC", name)
     try:

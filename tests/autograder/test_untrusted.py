@@ -116,7 +116,8 @@ def test_nothing_controls_how_a_text_is_shown():
     hostile = "a\x00b\x1b[31mc\u202ed\u2066e\x7f\x9bf\r\ng\th"
     seen = "a\ufffdb\ufffd[31mc\ufffdd\ufffde\ufffd\ufffdf\ng\th"
     assert as_html(hostile) == as_markdown(hostile) == as_seen(hostile) == seen
-    assert as_markdown("&eacute; &#8364; &lt;p&gt; &amp;") == "&eacute; &#8364; &lt;p&gt; &amp;"
+    honest = "&eacute; &#8364; &lt;p&gt; &amp; R&D, AT&T"
+    assert as_markdown(honest) == honest
 
 
 @pytest.mark.parametrize("source", PAYLOADS.values(), ids=PAYLOADS.keys())

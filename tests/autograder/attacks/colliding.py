@@ -1,4 +1,4 @@
-"""Numbers of different hashes that make a dict slow: what Python hashes a number to is no secret."""
+"""Numbers of different hashes that make a dict slow: nobody's secret is what a number hashes to."""
 
 import numpy as np
 

@@ -8,6 +8,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PLACES = {
     "KV cache": "course_pkg/layers/caches.py",
+    "grouped-query attention": "course_pkg/layers/attention.py",
+    "positional encoding": "course_pkg/layers/positions.py",
+    "quantization": "course_pkg/layers/low_bit.py",
+    "subwords": "course_pkg/text/tokenizers/byte_pair.py",
     "beam search": "course_pkg/decoding/beam_search.py",
     "byte-pair encoding": "course_pkg/text/tokenizers/byte_pair.py",
     "cross entropy": "course_pkg/models/loss.py",

@@ -205,7 +205,10 @@ def _chosen(problem_set: ProblemSet, items: Sequence[str]) -> list[Check]:
     known = {check.target: check for check in problem_set.checks}
     for item in items:
         if item not in known and item not in {check.item for check in problem_set.checks}:
-            raise GraderError(f"no item {item!r} in {problem_set.name}; it has: {', '.join(known)}")
+            raise GraderError(
+                f"no item {item!r} in {problem_set.name}; it has: {', '.join(known)}. "
+                "A new item's check is named in problem_set.py"
+            )
     return [
         check
         for check in problem_set.checks

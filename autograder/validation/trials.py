@@ -238,4 +238,4 @@ def cell_of(notebook: NotebookNode, grade_id: str) -> NotebookNode:
         if grading(cell).get("grade_id") == grade_id:
             assert isinstance(cell, NotebookNode)
             return cell
-    raise GraderError(f"the notebook has no cell {grade_id}")
+    raise GraderError(f"notebook.py has no cell {grade_id}, for which problem_set.py has a check")

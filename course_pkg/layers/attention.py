@@ -5,7 +5,7 @@ mask removes keys that may not be seen. Everything else here is arrangement: sev
 keys that come from another sequence, and keys kept from earlier steps.
 
 Chapters: sequence to sequence, self-attention. Bahdanau et al. 2015; Luong et al. 2015;
-Vaswani et al. 2017; Ainslie et al. 2023 (grouped heads); Henry et al. 2020 (QK-norm).
+Vaswani et al. 2017; Ainslie et al. 2023 (grouped-query attention); Henry et al. 2020 (QK-norm).
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Linear layers whose weights stay in four or eight bits while they compute.
+"""Quantization: linear layers whose weights stay in four or eight bits while they compute.
 
 A model that writes one token multiplies each of its weights once, so its speed is that of reading
 them from memory: weights of four bits are read eight times as fast as float32. A scale for each

@@ -1,4 +1,4 @@
-"""Positions: how a model that treats its input as a set learns the order of it.
+"""Positions, or positional encoding: how a model that treats its input as a set learns its order.
 
 Absolute positions add a vector to each token's embedding: learned, or a fan of sine waves. Relative
 ones leave the embeddings alone and let distance enter the attention scores: as learned vectors, as

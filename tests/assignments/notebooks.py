@@ -3,8 +3,10 @@
 import contextlib
 import copy
 import dataclasses
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 from autograder.authoring.checks import Case, Check
+from autograder.authoring.course import COURSE_VARIABLE, find_course
 from autograder.authoring.notebooks import is_ungraded_work
 from autograder.grading.judge import ItemJudge
 from autograder.inside import wire
@@ -20,6 +23,9 @@ from autograder.inside.messages import Failure, ProbeRequest
 from autograder.records import Observation, Verdict
 from autograder.validation.plain_process import probe_once
 
+ROOT = Path(__file__).parents[2]
+COURSE = find_course(Path(os.environ.get(COURSE_VARIABLE, ROOT / "assignments")))
+"""Another one than ours while the template of a new set is tested."""
 JUDGE = ItemJudge()
 _UNNAMED: dict[int, tuple[Check, Check]] = {}  # an id stands for a check as long as it is kept, too
 

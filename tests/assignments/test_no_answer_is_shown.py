@@ -13,19 +13,16 @@ import inspect
 import io
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from autograder.authoring.checks import Check
-from autograder.authoring.course import find_course
 from autograder.authoring.release import ReleasedSet
 from autograder.inside.messages import Failure, WireError
 from autograder.records import Observation
-from tests.assignments.notebooks import JUDGE, ask, run_cells
+from tests.assignments.notebooks import COURSE, JUDGE, ask, run_cells
 
-COURSE = find_course(Path(__file__).parents[2] / "assignments")
 MOST = 0.5
 """Share of what the parts weigh. Not none: who returns an argument as it is changes nothing and
 keeps its dtype, and that counts in some tasks. To accept everything has half of a judge's parts."""
@@ -48,6 +45,9 @@ def functions(source: str) -> Iterator[tuple[str, str]]:
             yield node.name, ast.unparse(node)
         elif isinstance(node, ast.Lambda):
             yield "shown", f"shown = {ast.unparse(node)}"
+
+
+JUDGED = [n for n in COURSE.sets() if any(c.chance for c in COURSE.problem_set(n).checks)]
 
 
 def namespaces(name: str) -> tuple[Check, Check, dict[str, Any]]:
@@ -140,7 +140,7 @@ def said(cell: str, names: dict[str, Any]) -> str:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", COURSE.sets())
+@pytest.mark.parametrize("name", JUDGED)
 def test_wrong_function_of_ones_own_stops_no_right_judge(name):
     """In plain nbgrader an exception of the visible test would cost all points of the task."""
     judging, judged, solved = namespaces(name)
@@ -158,7 +158,7 @@ def test_wrong_function_of_ones_own_stops_no_right_judge(name):
     assert found["stub"].startswith(without) and found["None"].startswith(without)
 
 
-@pytest.mark.parametrize("name", COURSE.sets())
+@pytest.mark.parametrize("name", JUDGED)
 def test_visible_test_of_a_judge_tells_who_says_always_the_same(name):
     judging, judged, solved = namespaces(name)
     (cell,) = (c for c in released(name).notebooks.student.cells if c.id == judging.item)

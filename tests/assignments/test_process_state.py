@@ -7,18 +7,15 @@ them for good has changed them when it is called a second time.
 import dataclasses
 import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from autograder.authoring.course import find_course
 from autograder.inside import process_state
 from autograder.validation.plain_process import observe
-from tests.assignments.notebooks import JUDGE, unnamed
+from tests.assignments.notebooks import COURSE, JUDGE, unnamed
 
-COURSE = find_course(Path(__file__).parents[2] / "assignments")
 CHECKS = {
     c.item: c
     for name in COURSE.sets()

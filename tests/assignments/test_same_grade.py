@@ -1,18 +1,15 @@
 """The same mistake costs every student the same, whatever is drawn for them."""
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from autograder.authoring.checks import Check
-from autograder.authoring.course import find_course
 from autograder.grading.judge import submission_seed
-from tests.assignments.notebooks import parts_failed
+from tests.assignments.notebooks import COURSE, parts_failed
 
-COURSE = find_course(Path(__file__).parents[2] / "assignments")
 CHECKS = [check for name in COURSE.sets() for check in COURSE.problem_set(name).checks]
 SALTS = [f"salt {number}" for number in range(10)]
 

@@ -6,7 +6,6 @@ What only one set promises is tested in its own folder, in `test_<set>.py`.
 import ast
 import importlib
 import inspect
-import os
 import re
 import subprocess
 import sys
@@ -21,7 +20,6 @@ from nbclient import NotebookClient
 
 from assignments.sample_class import make
 from autograder.authoring.checks import Challenge
-from autograder.authoring.course import COURSE_VARIABLE, find_course
 from autograder.authoring.notebooks import defines, is_autograded, is_ungraded_work
 from autograder.authoring.release import ReleasedSet, build, leaks, lint, secret_lines
 from autograder.authoring.secrets import words_of
@@ -32,10 +30,8 @@ from autograder.inside.messages import Failure
 from autograder.lms import nbgrader_cell
 from autograder.validation import unseen_answers
 from autograder.validation.check_set import check_set
-from tests.assignments.notebooks import JUDGE, ask, parts_failed, run_cells
+from tests.assignments.notebooks import COURSE, JUDGE, ROOT, ask, parts_failed, run_cells
 
-ROOT = Path(__file__).parents[2]
-COURSE = find_course(Path(os.environ.get(COURSE_VARIABLE, ROOT / "assignments")))
 SETS = {name: COURSE.problem_set(name) for name in COURSE.sets()}
 ITEMS = [(name, check) for name, problem_set in SETS.items() for check in problem_set.checks]
 
@@ -143,8 +139,8 @@ def test_guide_counts_what_the_set_has(made):
         sum(len(check.mistakes) for check in checks),
         sum(answer.is_right for answers in made.answers.values() for answer in answers),
     )
-    row = " | ".join(f"{count:,}" for count in counts)
-    assert f"| {made.name} | {row} |" in guide
+    row = f"| {made.name} | {' | '.join(f'{count:,}' for count in counts)} |"
+    assert row in guide, f"the table of book/back/instructors.md needs the row {row} ..."
 
 
 def test_hints_are_for_students_to_read(made):

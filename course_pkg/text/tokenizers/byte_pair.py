@@ -3,7 +3,7 @@
 Training repeats one step. Count all pairs of adjacent tokens in the corpus, merge the most frequent
 pair into a new token, go on until the vocabulary is full. Encoding replays the merges in the order
 in which they were learned. Because it starts from the 256 bytes, no text is ever unknown.
-A text is first cut into words (the split pattern), and no merge crosses a cut.
+A text is first cut into words (the split pattern), and no merge crosses a cut: tokens are subwords.
 Chapter: tokenization. Gage 1994; Sennrich, Haddow & Birch 2016; bytes: Radford et al. 2019.
 """
 

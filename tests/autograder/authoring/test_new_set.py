@@ -20,6 +20,10 @@ from autograder.records import GraderError
 from autograder.validation.check_set import check_set
 
 ROOT = Path(__file__).parents[3]
+OF_EVERY_SET = [
+    f"tests/assignments/test_{what}.py"
+    for what in ("sets", "same_grade", "process_state")
+]
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +57,7 @@ def test_new_set_passes_the_tests_of_every_set_and_its_own(tmp_path):
     folder = new_set(Course(tmp_path / "assignments"), "ps9")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not sandbox"]
     done = subprocess.run(
-        [*command, "tests/assignments/test_sets.py", str(folder / "test_ps9.py")],
+        [*command, *OF_EVERY_SET, str(folder / "test_ps9.py")],
         cwd=ROOT,
         env=os.environ | {"AUTOGRADER_COURSE": str(folder.parent)},
         capture_output=True,

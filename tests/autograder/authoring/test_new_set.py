@@ -21,8 +21,7 @@ from autograder.validation.check_set import check_set
 
 ROOT = Path(__file__).parents[3]
 OF_EVERY_SET = [
-    f"tests/assignments/test_{what}.py"
-    for what in ("sets", "same_grade", "process_state")
+    f"tests/assignments/test_{what}.py" for what in ("sets", "same_grade", "process_state")
 ]
 
 

@@ -222,9 +222,9 @@ def _open(result: ClassResult) -> str:
         for grade in result.grades
         if grade.verdicts and grade.state is not State.REFUSED
     ]
-    still = still_open(max(left, default=0.0))
+    still = max(left, default=0.0)
     how = f"`autograder written {result.problem_set}` or `autograder formgrader`"
-    return f"of {most:g} points{still}: {how}" if still else ""
+    return f"of {most - still:g} points{still_open(still)}: {how}" if still else ""
 
 
 def _late(timing: Timing) -> list[str]:

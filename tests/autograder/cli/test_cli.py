@@ -301,7 +301,7 @@ def test_every_total_says_in_the_same_words_what_people_have_yet_to_give(run, gr
     out, _, result = graded
     still = ", and 10 more are still to be given"
     how = "`autograder written toy` or `autograder formgrader`"
-    assert f"of 100 points{still}: {how}" in " ".join(result.stdout.split())
+    assert f" seconds of 90 points{still}: {how}" in " ".join(result.stdout.split())
     assert f"mean of 90{still}" in (out / "dashboard" / "toy" / "index.html").read_text()
     assert f"of 90 points{still}" in next((out / "feedback" / "ada").rglob("*.html")).read_text()
     run("feedback", "toy", "--to", "mail", "--out", out, expect=FINDINGS)

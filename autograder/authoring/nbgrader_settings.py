@@ -41,6 +41,7 @@ def read_config(folder: Path) -> Config:
 
 @lru_cache(maxsize=8)
 def _run(path: Path, changed_at: int) -> Config:
+    # `changed_at` is not read: it is the part of the cache's key that a changed file changes.
     before = dict(os.environ)
     try:
         return PyFileConfigLoader(path.name, str(path.parent)).load_config()

@@ -37,8 +37,15 @@ SEEDS = (0, 1, 2)
 RATES = tuple(10 ** (k / 2) for k in range(-10, 0))  # 1e-5, 3.2e-5, ... 0.3
 FIRST_RATE = {"scratch": 6, "LoRA": 5, "full": 4}  # places in RATES
 PENALTIES = (1e-4, 1e-3, 1e-2, 1e-1)
+POOLINGS = ("summary", "mean")
 SMOOTHING = (0.03, 0.1, 0.3, 1.0)
 N_VALID = 300
+ARMS = (
+    "naive Bayes",
+    *(f"frozen, {name}, {way}" for name in ("bert-small", "gpt-small") for way in POOLINGS),
+    *(f"{method}, bert-small" for method in FIRST_RATE),
+    "full, gpt-small",
+)
 
 
 class FewLabels:
@@ -314,6 +321,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         what="percent of TREC's 500 test questions classified rightly, by seed",
         n_epochs=N_EPOCHS,
         weights={name: digest(name) for name in ("bert-small", "gpt-small")},
+        arms=ARMS,
     )
     task = FewLabels()
     models = {name: Pretrained(name) for name in ("bert-small", "gpt-small")}
@@ -321,7 +329,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if recording.lacks("naive Bayes", n_labels):
             recording.add("naive Bayes", n_labels, floor(task, n_labels))
     for name, model in models.items():
-        for pooling in ("summary", "mean"):
+        for pooling in POOLINGS:
             arm = f"frozen, {name}, {pooling}"
             if any(recording.lacks(arm, n_labels) for n_labels in N_EPOCHS):
                 for n_labels, result in frozen(task, model, pooling).items():

@@ -74,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         what="percent of story texts labelled rightly, by seed",
         n_epochs=N_EPOCHS,
         weights={"bert-small": digest("bert-small")},
+        arms=[f"{method}, {name}" for name in TASKS for method in ("frozen", *FIRST_RATE)],
     )
     for name, (labels, draw) in TASKS.items():
         task, model = StoryLabels(labels, draw), Pretrained("bert-small")

@@ -48,13 +48,6 @@ class TaskFormat:
         first, second = shorten([first, second], self.max_length - 3)
         return [self.start, *first, self.delim, *second, self.extract]
 
-    def both_orders(self, first: Sequence[int], second: Sequence[int]) -> list[list[int]]:
-        """Frame two texts whose order does not matter, such as two sentences to compare.
-
-        The vectors of both sequences are added before the head.
-        """
-        return [self.pair(first, second), self.pair(second, first)]
-
     def choices(self, question: Sequence[int], answers: Sequence[Sequence[int]]) -> list[list[int]]:
         """Frame a question with each of its possible answers."""
         return [self.pair(question, answer) for answer in answers]

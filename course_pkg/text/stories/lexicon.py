@@ -70,19 +70,6 @@ STORY: dict[str, tuple[tuple[float, str, str], ...]] = {
 The state "middle", which tells another distraction or goes on to "return", is the distance knob
 and is added by the grammar."""
 
-RECALLED_FROM = {
-    "hero": "hero",
-    "She": "hero",
-    "she": "hero",
-    "her": "hero",
-    "her_object": "hero",
-    "colour": "colour",
-    "object": "object",
-    "place": "place",
-    "was": "animal",
-}
-"""Which earlier pick fixes a recalled word."""
-
 PRONOUNS = {
     # slot: (for a heroine, for a hero)
     "She": ("She", "He"),
@@ -96,7 +83,7 @@ def recall(slot: str, memory: Mapping[str, str]) -> str:
     """Return the word that a recall slot must have, given what was picked before.
 
     Args:
-        slot: a key of `RECALLED_FROM`.
+        slot: what a template has in braces: a kind that was picked, a pronoun, or "was".
         memory: picked words by kind.
     """
     if slot in PRONOUNS:

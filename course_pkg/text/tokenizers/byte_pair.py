@@ -10,7 +10,7 @@ Chapter: tokenization. Gage 1994; Sennrich, Haddow & Birch 2016; bytes: Radford 
 import gzip
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain, pairwise
 from operator import itemgetter
@@ -191,35 +191,13 @@ class BytePairTokenizer:
         return ids
 
     def _encode_word(self, word: str) -> list[int]:
-        *_, ids = self._replay(_utf8(word))
-        return ids
-
-    def _replay(self, word: bytes) -> Iterator[list[int]]:
-        """Yield the word's ids before the first merge and after each."""
-        ids = [self._byte_ids[b] for b in word if b in self._byte_ids]
-        yield ids
+        ids = [self._byte_ids[b] for b in _utf8(word) if b in self._byte_ids]
         while True:
             known = (m for pair in pairwise(ids) if (m := self._merge_of.get(pair)))
-            first = min(known, default=None)
+            first = min(known, default=None)  # the merge that was learned first
             if first is None:
-                return
+                return ids
             ids = merge_pair(ids, *first[1:])
-            yield ids
-
-    def merge_steps(self, text: str) -> list[list[str]]:
-        """Return the text's tokens before the first merge and after each, as a reader sees them.
-
-        The words that the split pattern cuts out are merged one after the other.
-        """
-        check_text(text)
-        words = [list(self._replay(_utf8(match.group()))) for match in self._split.finditer(text)]
-        tokens = self.tokens
-        steps = [[i for word in words for i in word[0]]]
-        for n, word in enumerate(words):
-            done = [i for earlier in words[:n] for i in earlier[-1]]
-            to_do = [i for later in words[n + 1 :] for i in later[0]]
-            steps.extend([*done, *ids, *to_do] for ids in word[1:])
-        return [[tokens[i] for i in step] for step in steps]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text of some ids; special tokens are left out, broken UTF-8 becomes U+FFFD.

@@ -84,3 +84,9 @@ def test_record_with_other_epochs_is_not_gone_on_with(tmp_path, capsys):
     with pytest.raises(SystemExit):
         label_curve.main(["--record", str(begun)])
     assert "with n_epochs {'25': 7}; it must be {'25': 30, '100'" in capsys.readouterr().err
+
+
+def test_arms_that_can_be_asked_for_are_those_of_the_record():
+    """`--only` refuses others, so a name that is missing here could not be measured by itself."""
+    whole = json.loads((RECORDED / "label_curve.json").read_text())
+    assert set(label_curve.ARMS) == set(whole["arms"])

@@ -4,7 +4,6 @@ import gzip
 import json
 import random
 from collections import Counter
-from itertools import pairwise
 
 import pytest
 import regex
@@ -180,13 +179,6 @@ def test_training_stops_at_vocab_size_and_at_min_count():
     small = BytePairTokenizer.train(["ab ab cd"], vocab_size=999, min_count=2)
     assert small.merges == [(b"a", b"b")]  # the spaces differ: "ab" and " ab" share only this pair
     assert BytePairTokenizer.train(["ab"], vocab_size=257).vocab_size == 257
-
-
-def test_merge_steps_start_from_bytes_and_end_at_the_encoding():
-    steps = TOKENIZER.merge_steps("the lowest é")
-    assert steps[0] == [*"the lowest ", "\\xc3", "\\xa9"]
-    assert steps[-1] == [TOKENIZER.tokens[i] for i in TOKENIZER.encode("the lowest é")]
-    assert all(len(later) < len(earlier) for earlier, later in pairwise(steps))
 
 
 def test_special_tokens_are_text_unless_asked_for():

@@ -1,6 +1,6 @@
 """BERT and what came after it: masking rules, objectives, structures, sentence pairs.
 
-    python -m benchmarks.chapters.encoder_family [ARM ...] [--n-steps 500] [--record FILE]
+    python -m benchmarks.chapters.encoder_family [--only ARM] [--n-steps 500] [--record FILE]
 
 Each arm trains a tiny encoder on the same stories, for the same number of updates on batches of the
 same size. Its learning rate is its own, found on validation stories by moving outwards until the

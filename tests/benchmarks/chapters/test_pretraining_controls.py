@@ -14,12 +14,12 @@ def begun(monkeypatch):
     made.text = SimpleNamespace(
         parts=[(0, 9, 1)], about={"parts": {controls.WIKIPEDIA: {"first": 3, "end": 8}}}
     )
-    made.record = {"runs": {}, "trec": {"gpt-small": {}}}
+    made.recording = SimpleNamespace(content={"runs": {}, "trec": {"gpt-small": {}}})
     asked = []
 
     def run(name, parts, n_tokens, lr, dropout):
         asked.append((name, parts, n_tokens, dropout))
-        made.record["runs"][name] = {"held_out_nats": abs(lr - controls.RATES[1])}
+        made.recording.content["runs"][name] = {"held_out_nats": abs(lr - controls.RATES[1])}
 
     monkeypatch.setattr(made, "run", run)
     return made, asked

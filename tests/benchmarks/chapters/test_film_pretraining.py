@@ -7,6 +7,7 @@ import torch
 
 from benchmarks.chapters import film_pretraining as films
 from benchmarks.chapters.backbones import Reading
+from benchmarks.records import Recording, command_line
 from benchmarks.weights.pretrain import hidden_tokens
 from course_pkg.results import benchmark
 from course_pkg.text.corpora.labelled_data import Labelled
@@ -77,10 +78,11 @@ def test_text_is_read_once_for_a_record_and_restored_better_after_it(monkeypatch
     monkeypatch.setattr(films, "N_UPDATES", 5)
     texts = ["a slow film with a warm heart ."] * 40
     records = [Labelled(text, "good") for text in texts]
-    recording = SimpleNamespace(record={})
+    parser = command_line("", films.__file__)
+    recording = Recording(parser, [])
     texts_of = SimpleNamespace(train=records, valid=records[:9])
     films.films_read(texts_of, recording, tmp_path / "run")
-    about = recording.record["pretraining"]
+    about = recording.content["pretraining"]
     assert about["nats_after"] < about["nats_before"] and about["n_updates"] == 5
     after, before = load_model(tmp_path / "run"), load_pretrained("bert-small")
     ids = torch.tensor(before.tokenizer.encode(texts[0]) * 9)

@@ -607,6 +607,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rte = Published("rte")
         lora(recording, rte, n_pairs, 0, name="rte", n_epochs=RTE_EPOCHS, n_accumulate=4)
     minilm(recording, 500, SEEDS, is_lora=True)
+    for name in ("trec", "sick", "wic", "rte"):
+        asked = Published(name)
+        for seed in SEEDS[1:]:
+            lora(recording, asked, 100, seed, name=name, n_accumulate=4)
+    minilm(recording, 6920, SEEDS)
+    for seed in SEEDS[1:]:
+        lora(recording, model, 6920, seed)
 
 
 if __name__ == "__main__":

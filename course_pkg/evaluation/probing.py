@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_pkg.common.checks import documents_of_ids, whole_numbers
+from course_pkg.common.checks import documents_of_ids, not_negative, whole_numbers
 from course_pkg.layers.blocks import Trace
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT
@@ -65,7 +65,7 @@ def layer_vectors(
         raise ValueError(f"there are {len(texts)} texts and {len(places)} places; pair them")
     for number, (text, asked) in enumerate(zip(texts, places, strict=True)):
         _require_places(asked, len(text), f"text {number}", first=-len(text))
-    found: list[Tensor] = [torch.empty(0)] * len(texts)
+    vectors: list[Tensor] = [torch.empty(0)] * len(texts)
     by_length = sorted(range(len(texts)), key=lambda number: len(texts[number]))
     for _, same in groupby(by_length, key=lambda number: len(texts[number])):
         numbers = list(same)
@@ -74,8 +74,8 @@ def layer_vectors(
             trace = _trace(model, [texts[number] for number in some])
             states = torch.stack(trace.hidden_states)  # (L + 1, B, T, D)
             for row, number in enumerate(some):
-                found[number] = states[:, row, list(places[number])]
-    return torch.cat(found, dim=1).cpu()
+                vectors[number] = states[:, row, places[number]]
+    return torch.cat(vectors, dim=1).cpu()
 
 
 def _require_places(places: Iterable[int], n: int, where: str, *, first: int = 0) -> None:
@@ -98,16 +98,47 @@ def control_labels(
         words: what stands at each place.
         labels: of the real task.
         generator: source of randomness.
+
+    Raises:
+        ValueError: a word and a label at least are needed, and labels from 0.
     """
+    _check_labels(labels)
     types = list(dict.fromkeys(words))
+    if not types:
+        raise ValueError("words is empty; there is nothing to label")
     shares = torch.bincount(labels).double()
     drawn = torch.multinomial(shares, len(types), replacement=True, generator=generator)
     label_of = dict(zip(types, drawn.tolist(), strict=True))
     return torch.tensor([label_of[word] for word in words])
 
 
+def _check_labels(labels: Tensor, n_classes: int | None = None) -> None:
+    """Refuse what is not a list of classes: -100 would be left out of the loss without a word."""
+    if labels.dim() != 1 or labels.dtype.is_floating_point or labels.dtype == torch.bool:
+        raise ValueError(
+            f"labels has shape {tuple(labels.shape)} of {labels.dtype}; it must be a list of whole "
+            "numbers"
+        )
+    if len(labels) == 0:
+        raise ValueError("labels is empty; there is nothing to learn from")
+    last = labels.max() if n_classes is None else n_classes - 1
+    wrong = labels[(labels < 0) | (labels > last)]
+    if len(wrong):
+        rule = "at least 0" if n_classes is None else f"0 to {last}"
+        raise ValueError(f"labels has {int(wrong[0])}; each must be {rule}")
+
+
+def _check_vectors(vectors: Tensor) -> None:
+    if vectors.dim() != 2:
+        raise ValueError(
+            f"vectors has shape {tuple(vectors.shape)}; it must be (places, width), of one layer"
+        )
+    if not bool(vectors.isfinite().all()):
+        raise ValueError("vectors has a nan or an infinite number; nothing can be fitted to it")
+
+
 def fit_probe(
-    vectors: Float[Tensor, "N D"], labels: Int[Tensor, " M"], n_classes: int, *, decay: float = 1e-2
+    vectors: Float[Tensor, "N D"], labels: Int[Tensor, " N"], n_classes: int, *, decay: float = 1e-2
 ) -> tuple[Float[Tensor, "C D"], Float[Tensor, " C"]]:
     """Fit a linear softmax classifier; return its weights and biases.
 
@@ -117,17 +148,19 @@ def fit_probe(
 
     Raises:
         ValueError: as many vectors, without nan, as labels from 0 to n_classes - 1 are needed, and
-            a positive decay.
+            a positive, finite decay.
     """
     # On the CPU: float64 is what finds the minimum, and Apple's GPU has none.
     vectors, labels = torch.as_tensor(vectors).cpu(), torch.as_tensor(labels).cpu()
-    if len(vectors) != len(labels) or len(labels) == 0:
+    whole_numbers(n_classes=n_classes)
+    _check_labels(labels, n_classes)
+    _check_vectors(vectors)
+    if len(vectors) != len(labels):
         raise ValueError(f"there are {len(vectors)} vectors and {len(labels)} labels; pair them")
-    if not decay > 0:
+    not_negative(decay=decay)
+    if decay == 0:
         raise ValueError(f"decay is {decay}; it must be positive, or words are learned by heart")
     x = vectors.double()
-    if not bool(x.isfinite().all()):
-        raise ValueError("vectors has a nan or an infinite number; nothing can be fitted to it")
     centre, scale = x.mean(dim=0), x.std(unbiased=False).clamp(min=1e-12)
     x = (x - centre) / scale
     weight = torch.zeros(n_classes, x.shape[1], dtype=torch.float64, requires_grad=True)
@@ -186,8 +219,16 @@ def probe(
         generator: of the control task.
 
     Raises:
-        ValueError: `n_train` that leaves nothing to learn from or to score.
+        ValueError: `n_train` that leaves nothing to learn from or to score; unless there is a label
+            and a word for each vector; and what `fit_probe` refuses.
     """
+    vectors, labels = torch.as_tensor(vectors), torch.as_tensor(labels)
+    if not len(vectors) == len(labels) == len(words):
+        raise ValueError(
+            f"there are {len(vectors)} vectors, {len(labels)} labels and {len(words)} words; each "
+            "place needs one of each"
+        )
+    _check_vectors(vectors)  # those that are scored, too
     whole_numbers(n_train=n_train)
     if not 0 < n_train < len(labels):
         raise ValueError(f"n_train is {n_train}; it must be 1 to {len(labels) - 1}")
@@ -218,18 +259,38 @@ def heads_that_follow(
         the share of links for which the strongest weight lies on a right position.
 
     Raises:
-        ValueError: no link, or one to a position that the text has not.
+        ValueError: no link, one to a position that the text has not, or one to no other position
+            than its own; weights of several texts at once, or nan among them.
     """
+    if len(attention) != len(links):
+        raise ValueError(f"there are {len(attention)} texts and {len(links)} links; pair them")
     hits, n_links = torch.zeros(()), 0
     for layers, pairs in zip(attention, links, strict=True):
+        _check_one_text(layers)
         weights = torch.cat(list(layers)).clone()  # (L, H, T, T)
         weights.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
         strongest = weights.argmax(dim=-1)  # (L, H, T)
         for place, targets in pairs:
             right = list(targets)
             _require_places([place, *right], strongest.shape[-1], "the text")
+            if not set(right) - {place}:
+                raise ValueError(
+                    f"a link from {place} goes to {right}; it needs another position than its own"
+                )
             hits = hits + torch.isin(strongest[:, :, place], torch.tensor(right)).float()
             n_links += 1
     if n_links == 0:
         raise ValueError("links is empty; there is nothing to follow")
     return hits / n_links
+
+
+def _check_one_text(layers: Sequence[Tensor]) -> None:
+    """Refuse weights that would be taken for further layers, and those that nothing is above."""
+    for weights in layers:
+        if weights.dim() != 4 or len(weights) != 1:
+            raise ValueError(
+                f"attention has weights of shape {tuple(weights.shape)}; those of one text are "
+                "(1, heads, positions, positions)"
+            )
+        if bool(weights.isnan().any()):
+            raise ValueError("attention has nan; is a weight of the model nan or infinite?")

@@ -247,11 +247,11 @@ CASES = {
     ),
     "attention: no heads": (
         lambda: MultiHeadAttention(12, 0),
-        "n_heads is 0; both must be at least 1",
+        "n_heads is 0; it must be at least 1",
     ),
     "attention: heads that do not divide": (
         lambda: MultiHeadAttention(12, 5),
-        "d_model is 12 and n_heads is 5; .*multiple",
+        "d_model is 12; .*multiple of n_heads, 5",
     ),
     "attention: mask of numbers": (
         lambda: attention()(X, mask=torch.ones(1, 5, 5)),
@@ -553,7 +553,7 @@ CASES = {
                 "probe",
                 "a class too large",
                 lambda: fit_probe(X[0], IDS[0], 2),
-                "targets has [3459]",
+                "labels has [3459]",
             ),
             (
                 "probe",

@@ -1,5 +1,6 @@
 """Probes against scipy and tasks with known answers; heads against attention written by hand."""
 
+import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -101,13 +102,42 @@ def test_trace_of_a_bert_has_every_layer():
     assert len(trace.hidden_states) == 3 and len(trace.attention) == 2
 
 
-def test_bad_input_is_refused(rng):
+@pytest.fixture
+def as_readers_run_it():
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+def test_bad_input_is_refused(as_readers_run_it):
     x, labels = torch.randn(4, 2), torch.tensor([0, 1, 0, 1])
-    with pytest.raises(ValueError, match="4 vectors and 3 labels"):
-        fit_probe(x, labels[:3], 2)
-    with pytest.raises(ValueError, match=r"decay is 0\.0"):
-        fit_probe(x, labels, 2, decay=0.0)
-    with pytest.raises(ValueError, match="n_train is 4; it must be 1 to 3"):
-        probe(x, labels, "abcd", n_train=4)
-    with pytest.raises(ValueError, match="links is empty"):
-        heads_that_follow([], [])
+    weights = [torch.full((1, 1, 3, 3), 0.3)]
+    hurt = x.clone()
+    hurt[3] = torch.nan  # among the places that are scored
+    refusals = [
+        (lambda: fit_probe(x, labels[:3], 2), "4 vectors and 3 labels"),
+        (lambda: fit_probe(x, labels[:0], 2), "labels is empty"),
+        (lambda: fit_probe(x, labels - 100, 2), r"labels has -100; each must be 0 to 1"),
+        (lambda: fit_probe(x, labels * 2, 2), r"labels has 2; each must be 0 to 1"),
+        (lambda: fit_probe(x, labels.double(), 2), r"labels has shape \(4,\) of torch.float64"),
+        (lambda: fit_probe(x[:, 0], labels, 2), r"vectors has shape \(4,\); it must be"),
+        (lambda: fit_probe(x * torch.nan, labels, 2), "vectors has a nan"),
+        (lambda: fit_probe(x, labels, 0), "n_classes is 0"),
+        (lambda: fit_probe(x, labels, 2, decay=0.0), r"decay is 0\.0; it must be positive"),
+        (lambda: fit_probe(x, labels, 2, decay=torch.inf), "decay is inf"),
+        (lambda: control_labels([], labels), "words is empty"),
+        (lambda: control_labels("abcd", -labels), "labels has -1; each must be at least 0"),
+        (lambda: probe(x, labels, "abcd", n_train=4), "n_train is 4; it must be 1 to 3"),
+        (lambda: probe(x, labels, "abc", n_train=2), "4 vectors, 4 labels and 3 words"),
+        (lambda: probe(x, labels[:3], "abc", n_train=2), "4 vectors, 3 labels and 3 words"),
+        (lambda: probe(hurt, labels, "abcd", n_train=2), "vectors has a nan"),
+        (lambda: heads_that_follow([], []), "links is empty"),
+        (lambda: heads_that_follow([weights], []), "1 texts and 0 links"),
+        (lambda: heads_that_follow([weights], [[(2, [])]]), r"a link from 2 goes to \[\]; it needs"),
+        (lambda: heads_that_follow([weights], [[(2, [2])]]), "another position than its own"),
+        (lambda: heads_that_follow([[weights[0] * torch.nan]], [[(2, [1])]]), "attention has nan"),
+        (lambda: heads_that_follow([[torch.ones(2, 1, 3, 3)]], [[(2, [1])]]), r"\(2, 1, 3, 3\)"),
+    ]
+    for act, message in refusals:
+        with pytest.raises(ValueError, match=message):
+            act()

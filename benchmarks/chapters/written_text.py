@@ -27,6 +27,7 @@ from benchmarks.papers.published import Figure, command_line, or_exit, report
 from course_pkg.evaluation.metrics import bleu, rouge
 from course_pkg.layers.attention import BilinearScore
 from course_pkg.layers.recurrent import GRUCell
+from course_pkg.models import IGNORE
 from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.text.corpora import load_task
 from course_pkg.text.corpora.written_data import Written
@@ -161,7 +162,7 @@ def replies(records: Sequence[Written]) -> list[Figure]:
             prompt = tokenizer.encode("".join(turn + "\n" for turn in seen))
             room = model.context_length - len(reply)
             ids = [tokenizer.eos_id, *prompt][-room:] + reply
-            targets = torch.full((1, len(ids) - 1), -100)
+            targets = torch.full((1, len(ids) - 1), IGNORE)
             targets[0, -len(reply) :] = torch.tensor(reply)
             logits = model(torch.tensor([ids[:-1]]))[0]
             nats -= float(target_log_prob(logits, targets))

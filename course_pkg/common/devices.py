@@ -36,13 +36,16 @@ def choose_device(name: str = "auto") -> torch.device:
     if name == "auto":
         present = (kind for kind in ("cuda", "mps") if _is_present(kind))
         return torch.device(next(present, "cpu"))
-    kind, _, number = name.partition(":")
-    if kind not in DEVICES[1:] or (number and not number.isdecimal()):
+    kind, colon, number = name.partition(":")
+    if kind not in DEVICES[1:] or (colon and not number.isdecimal()):
         raise ValueError(f"device is {name!r}; it must be one of {', '.join(DEVICES)}")
     if kind in _ABSENT and not _is_present(kind):
         raise ValueError(
             f"device is {name!r}, but torch finds {_ABSENT[kind]} here; use auto or cpu"
         )
+    if kind == "cuda" and number and int(number) >= torch.cuda.device_count():
+        there = f"0 to {torch.cuda.device_count() - 1}"
+        raise ValueError(f"device is {name!r}; the GPUs that torch finds here are {there}")
     return torch.device(name)
 
 

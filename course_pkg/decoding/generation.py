@@ -253,7 +253,7 @@ class FixedGenerator(nn.Module):
 
         Raises:
             ValueError: if there are more or fewer rows than `batch_size`, or the prompts have no
-                token or leave no room.
+                token or leave no room; on the CPU, if no token is possible.
         """
         check_rows(ids)
         B, T = ids.shape
@@ -273,6 +273,7 @@ class FixedGenerator(nn.Module):
             for t in range(T, self.length):
                 # The prompt is read at once; its length changes from call to call.
                 log_probs = self._read(ids) if t == T else self._step(text[:, t - 1 : t].clone())
+                check_some_token_is_possible(log_probs)  # on the CPU: a GPU is not waited for
                 token = sampling.choose(log_probs, generator)
                 if stop_id is not None:
                     token = torch.where(finished, stop_id, token)

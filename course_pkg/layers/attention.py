@@ -16,8 +16,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from course_pkg.common.checks import probabilities, whole_numbers
 from course_pkg.layers.caches import FixedKeyValueCache, KeyValueCache
-from course_pkg.layers.inputs import check_mask, check_shapes, check_vectors
+from course_pkg.layers.inputs import check_heads, check_mask, check_shapes, check_vectors
 from course_pkg.layers.positions import AttentionPositions
 
 
@@ -196,10 +197,12 @@ def attend(
         fused: compute the same with torch's kernels, which never store the (T, S) weights.
 
     Raises:
-        ValueError: if queries, keys and values do not fit; names their shapes.
+        ValueError: if queries, keys and values do not fit, or the values are whole numbers; names
+            their shapes. If `dropout` is no probability.
     """
     check_shapes(query, key, value, shares_heads=fused and query.dim() > 3)
     check_mask(mask)
+    probabilities(dropout=dropout)  # torch's kernels take -1 and nan for 0
     if fused:
         return _attend_fused(query, key, value, mask, bias, is_causal, dropout)
     weights = attention_weights(query, key, mask, bias=bias, is_causal=is_causal)
@@ -287,12 +290,12 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         super().__init__()
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
-        if n_heads < 1 or d_model < 1 or d_model % n_heads:
-            raise ValueError(
-                f"d_model is {d_model} and n_heads is {n_heads}; both must be at least 1, and "
-                "d_model a multiple of n_heads"
-            )
-        if n_kv_heads < 1 or n_heads % n_kv_heads:
+        d_memory = d_model if d_memory is None else d_memory
+        whole_numbers(d_model=d_model, n_heads=n_heads, n_kv_heads=n_kv_heads, d_memory=d_memory)
+        probabilities(dropout=dropout)
+        if d_model % n_heads:
+            raise ValueError(f"d_model is {d_model}; it must be a multiple of n_heads, {n_heads}")
+        if n_heads % n_kv_heads:
             raise ValueError(f"n_kv_heads is {n_kv_heads}; it must divide n_heads, {n_heads}")
         positions = AttentionPositions() if positions is None else positions
         if attend is not None and positions.changes_scores:
@@ -300,7 +303,7 @@ class MultiHeadAttention(nn.Module):
                 f"positions is {type(positions).__name__}; with an attend function of your own it "
                 "must not change the scores, since that function takes no bias"
             )
-        d_head, d_memory = d_model // n_heads, d_memory or d_model
+        d_head = d_model // n_heads
         self.d_model, self.n_heads, self.n_kv_heads = d_model, n_heads, n_kv_heads
         self.query = nn.Linear(d_model, n_heads * d_head, bias=has_bias)
         self.key = nn.Linear(d_memory, n_kv_heads * d_head, bias=has_bias)
@@ -432,16 +435,7 @@ class MultiHeadAttention(nn.Module):
             given = (f"{n} {None if x is None else tuple(x.shape)}" for n, x in shapes.items())
             error.add_note(f"your attend was given {', '.join(given)}: (batch, heads, T or S, K)")
             raise
-        is_cast = torch.is_autocast_enabled(query.device.type)  # then the next layer casts anyway
-        fits = isinstance(heads, Tensor) and (is_cast or heads.dtype == query.dtype)
-        if not fits or heads.shape != query.shape:
-            found = type(heads).__name__
-            if isinstance(heads, Tensor):
-                found = f"{tuple(heads.shape)} of {heads.dtype}"
-            raise ValueError(
-                f"your attend returned {found}; it must return the shape and dtype of the queries, "
-                f"{tuple(query.shape)} of {query.dtype}: batch, heads, positions, width of a head"
-            )
+        check_heads(heads, query)
         return heads
 
     def _one_per_query_head(self, heads: Float[Tensor, "B G S K"]) -> Float[Tensor, "B H S K"]:

@@ -127,6 +127,8 @@ def check_shapes(
         rules.append("queries and keys must be equally wide")
     if value is not None and (value.dim() < 2 or value.shape[-2] != key.shape[-2]):
         rules.append("each key must have a value")
+    if value is not None and not value.is_floating_point():
+        rules.append(f"values must be fractions, as their averages are, and not {value.dtype}")
     for other in (key, value):
         if other is not None and not rules:
             pairs = list(zip(query.shape[-3::-1], other.shape[-3::-1], strict=False))
@@ -137,6 +139,25 @@ def check_shapes(
         if value is not None:
             shapes += f", value {tuple(value.shape)}"
         raise ValueError(f"{shapes}; {' and '.join(rules)}")
+
+
+def check_heads(heads: object, query: Tensor) -> None:
+    """Refuse what an attend of your own must not return: another shape or dtype than the queries'.
+
+    Raises:
+        ValueError: naming both.
+    """
+    is_cast = torch.is_autocast_enabled(query.device.type)  # then the next layer casts anyway
+    if isinstance(heads, Tensor):
+        if heads.shape == query.shape and (is_cast or heads.dtype == query.dtype):
+            return
+        returned = f"{tuple(heads.shape)} of {heads.dtype}"
+    else:
+        returned = type(heads).__name__
+    raise ValueError(
+        f"your attend returned {returned}; it must return the shape and dtype of the queries, "
+        f"{tuple(query.shape)} of {query.dtype}: batch, heads, positions, width of a head"
+    )
 
 
 def check_vectors(name: str, x: Tensor | None, **width: int) -> None:

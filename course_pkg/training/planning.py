@@ -20,7 +20,10 @@ from course_pkg.common.checks import whole_numbers
 from course_pkg.training.compute import DATA_SHEETS, training_flops
 
 BYTES_PER_PARAM = 16
-"""Float32 weights, gradients and AdamW's two moments; activations come on top."""
+"""Float32 weights, gradients and AdamW's two moments; activations come on top.
+
+There is no gradient checkpointing, which computes activations twice in order to keep fewer.
+"""
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,11 @@ def random_attention(text: str, *, d: int = 64, alt: str) -> Widget:
         {"text": text, "d": d, "widths": list(WIDTHS), "most": MOST_WORDS},
         alt,
         (
-            *("width d", "largest weight", "sum of softmax slopes, 1 − Σa²"),
-            *("largest weight, divided by √d", "sum of slopes, divided by √d"),
+            "width d",
+            "largest weight",
+            "sum of softmax slopes, 1 − Σa²",
+            "largest weight, divided by √d",
+            "sum of slopes, divided by √d",
         ),
         rows,
     )

@@ -12,6 +12,7 @@ from course_pkg.models.transformer import EncoderDecoder, count_parameters
 from course_pkg.widgets.widget import Widget
 
 Transformer = GPT | BERT | EncoderDecoder
+_KINDS = {GPT: "decoder", BERT: "encoder", EncoderDecoder: "encoder–decoder"}
 
 
 def transformer_sizes(models: Mapping[str, Transformer], *, selected: str, alt: str) -> Widget:
@@ -37,6 +38,16 @@ def transformer_sizes(models: Mapping[str, Transformer], *, selected: str, alt: 
         raise ValueError(f"selected is {selected!r}; it must be one of {[*models]}")
     presets, rows = {}, []
     for name, model in models.items():
+        kind = next((kind for of, kind in _KINDS.items() if isinstance(model, of)), None)
+        if kind is None:
+            raise ValueError(
+                f"{name!r} is {type(model).__name__}; it must be a GPT, a BERT or an EncoderDecoder"
+            )
+        if isinstance(model, BERT) and model.token_head is not None:
+            raise ValueError(
+                f"{name!r} has the heads of pretraining, which the page does not count; make the "
+                "BERT with has_heads=False"
+            )
         config = model.config
         shown = config.block in ("pre_norm", "post_norm")
         if not shown or config.shares_layers or config.has_qk_norm:
@@ -44,7 +55,6 @@ def transformer_sizes(models: Mapping[str, Transformer], *, selected: str, alt: 
                 f"{name!r} has block {config.block!r}, shared layers or query norms; "
                 "the page shows pre- and post-norm blocks without them"
             )
-        kind = {GPT: "decoder", BERT: "encoder", EncoderDecoder: "encoder–decoder"}[type(model)]
         n_parameters = count_parameters(model)
         presets[name] = {
             **asdict(config),

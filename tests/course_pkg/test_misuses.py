@@ -6,11 +6,12 @@ import jaxtyping
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from course_pkg import plots, widgets
 from course_pkg.common.devices import choose_device
 from course_pkg.decoding.beam_search import TextContinuation
-from course_pkg.decoding.generation import generate
+from course_pkg.decoding.generation import FixedGenerator, generate
 from course_pkg.decoding.streaming import Streamer
 from course_pkg.evaluation.likelihood import (
     bits_per_byte,
@@ -22,6 +23,7 @@ from course_pkg.evaluation.likelihood import (
 )
 from course_pkg.evaluation.metrics import accuracy, f1
 from course_pkg.evaluation.scoring import answer_log_probs, pseudo_perplexity
+from course_pkg.layers.attention import attend
 from course_pkg.layers.blocks import LayerNorm, RMSNorm
 from course_pkg.layers.caches import KeyValueCache
 from course_pkg.models.adaptation import add_lora, merge_lora
@@ -62,6 +64,7 @@ from course_pkg.weights.pretrained import load_pretrained
 
 V, NAN = 11, float("nan")
 IDS = torch.tensor([[3, 1, 4]])
+X = torch.ones(1, 3, 4)
 ALL = torch.ones(1, 3, dtype=torch.bool)
 
 
@@ -90,6 +93,12 @@ def mask(vocab_size, mask_id, special_ids):
 def trainer(**changes):
     arguments = {"model": GPT(gpt_tiny(V)), "batches": windows(), "config": STEP}
     return Trainer(**(arguments | changes))
+
+
+def fixed_generator_of_nan():
+    model = GPT(gpt_tiny(V))
+    nn.init.constant_(model.embedding.weight, NAN)
+    return FixedGenerator(model, 1, 6)
 
 
 def without_numbers():
@@ -252,6 +261,12 @@ MISUSES = [
     (lambda: paired_bootstrap([1, 1], [0, 1], weights=[0, 1]), "weights has 0.0; each must be"),
     (lambda: paired_bootstrap([1, 1], [0, 1], n_samples=0), "n_samples is 0"),
     (lambda: paired_bootstrap([1, 1], [0, 1], seed=-1), "seed is -1"),
+    (lambda: fixed_generator_of_nan()(IDS, temperature=0), "a log-probability is nan"),
+    (lambda: attend(IDS, IDS, IDS), "values must be fractions, .* and not torch.int64"),
+    (lambda: attend(X, X, X, dropout=NAN, fused=True), "dropout is nan; it must be between 0"),
+    (lambda: attend(X, X, X, dropout=-1.0, fused=True), "dropout is -1.0; it must be between 0"),
+    (lambda: widgets.transformer_sizes({"a": BERT(bert_tiny(V))}, selected="a", alt="x"), "heads"),
+    (lambda: widgets.transformer_sizes({"a": X}, selected="a", alt="x"), "'a' is Tensor; it must"),
     (lambda: LayerNorm(0), "d_model is 0"),
     (lambda: RMSNorm(1.5), "d_model is 1.5"),
     (lambda: GPT(gpt_tiny(V), dropout=NAN), "dropout is nan; it must be between 0 and 1"),

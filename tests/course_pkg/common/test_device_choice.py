@@ -36,12 +36,22 @@ def test_auto_takes_a_gpu_where_there_is_one(machine, kinds, chosen):
         ("mps", "torch finds no Apple GPU here; use auto or cpu"),
         ("tpu", "it must be one of auto, cpu, cuda, mps"),
         ("cuda:first", "it must be one of"),
+        ("cuda:", "it must be one of"),
+        ("cpu:", "it must be one of"),
     ],
 )
 def test_device_that_is_not_there_is_refused_by_name(machine, name, reason):
     machine()
     with pytest.raises(ValueError, match=f"device is '{name}'.*{reason}"):
         choose_device(name)
+
+
+def test_gpu_of_a_number_that_none_has_is_refused(machine, monkeypatch):
+    machine("cuda")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert choose_device("cuda:1") == torch.device("cuda:1")
+    with pytest.raises(ValueError, match=r"device is 'cuda:2'; the GPUs .* are 0 to 1"):
+        choose_device("cuda:2")
 
 
 def test_training_takes_apples_gpu_and_says_what_is_not_possible(machine, monkeypatch, capsys):

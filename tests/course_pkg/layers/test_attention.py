@@ -435,13 +435,15 @@ class TestPlugIn:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"d_model": 13, "n_heads": 3}, "d_model is 13 and n_heads is 3; .*multiple of n_heads"),
-        ({"d_model": 12, "n_heads": 0}, "n_heads is 0; both must be at least 1"),
-        ({"d_model": 12, "n_heads": 3, "n_kv_heads": 0}, "n_kv_heads is 0; it must divide"),
+        ({"d_model": 13, "n_heads": 3}, "d_model is 13; it must be a multiple of n_heads, 3"),
+        ({"d_model": 12, "n_heads": 0}, "n_heads is 0; it must be at least 1"),
+        ({"d_model": 12, "n_heads": 3, "n_kv_heads": 0}, "n_kv_heads is 0"),
+        ({"d_model": 12, "n_heads": 3, "d_memory": 0}, "d_memory is 0"),
+        ({"d_model": 12, "n_heads": 3, "dropout": -0.1}, "dropout is -0.1"),
         ({"d_model": 12, "n_heads": 3, "n_kv_heads": 2}, "n_kv_heads is 2; it must divide"),
     ],
 )
-def test_multi_head_attention_rejects_sizes_that_do_not_divide(arguments, message):
+def test_multi_head_attention_rejects_sizes_that_do_not_fit(arguments, message):
     with pytest.raises(ValueError, match=message):
         MultiHeadAttention(**arguments)
 

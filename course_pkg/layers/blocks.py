@@ -2,7 +2,8 @@
 
 A block alternates two sublayers: attention moves information between positions, feed-forward
 transforms each position by itself. Residual connections keep a straight path from the loss to every
-layer; normalisation keeps what travels on it at a fixed size.
+layer; normalisation keeps what travels on it at a fixed size. In training, dropout sets entries of
+a sublayer's output to zero at random, and scales up the rest.
 
 Chapter: the transformer. Ba et al. 2016 (LayerNorm); Zhang & Sennrich 2019 (RMSNorm); Xiong et al.
 2020 (pre- and post-norm); Shazeer 2020 (SwiGLU); Chowdhery et al. 2022 (parallel sublayers).

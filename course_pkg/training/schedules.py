@@ -1,4 +1,4 @@
-"""Learning rate schedules: the learning rate of each update, from warm-up to the last.
+"""A learning rate schedule gives the rate of each update, from warm-up to the last.
 
 Chapter: training transformers. Vaswani et al. 2017; Loshchilov & Hutter 2017; Hu et al. 2024
 (MiniCPM); Hägele et al. 2024; Zaremba et al. 2014.

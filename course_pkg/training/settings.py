@@ -51,6 +51,8 @@ class TrainerConfig:
         fused: use torch's fused optimizer instead of the written-out one; same steps; not
             for Muon.
         compile: `torch.compile` the model; pays back after thousands of small updates.
+        evaluate_every: updates between evaluations, a multiple of `log_every`; None for one at the
+            end. There is no early stopping: choose the end, or a checkpoint, by what these say.
         checkpoint_every: updates between checkpoints; a roll back loses at most these. None for
             about 200, a multiple of `log_every`: see `checkpoint_interval`.
         spike_factor: how many times its recent median a loss must reach to count as a spike,

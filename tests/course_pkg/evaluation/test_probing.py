@@ -133,7 +133,10 @@ def test_bad_input_is_refused(as_readers_run_it):
         (lambda: probe(hurt, labels, "abcd", n_train=2), "vectors has a nan"),
         (lambda: heads_that_follow([], []), "links is empty"),
         (lambda: heads_that_follow([weights], []), "1 texts and 0 links"),
-        (lambda: heads_that_follow([weights], [[(2, [])]]), r"a link from 2 goes to \[\]; it needs"),
+        (
+            lambda: heads_that_follow([weights], [[(2, [])]]),
+            r"a link from 2 goes to \[\]; it needs",
+        ),
         (lambda: heads_that_follow([weights], [[(2, [2])]]), "another position than its own"),
         (lambda: heads_that_follow([[weights[0] * torch.nan]], [[(2, [1])]]), "attention has nan"),
         (lambda: heads_that_follow([[torch.ones(2, 1, 3, 3)]], [[(2, [1])]]), r"\(2, 1, 3, 3\)"),

@@ -9,6 +9,7 @@ from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
@@ -22,6 +23,7 @@ from course_pkg.weights import published
 from course_pkg.weights.pretrained import load_pretrained
 from tests.assignments.notebooks import arguments, parts_lost, run_cells, run_whole
 
+from . import challenge
 from .adamw_step import adamw_step, draw_ends, draw_weights
 from .causal_loss import causal_loss, draw_full, draw_padded
 from .generate import generate
@@ -164,6 +166,23 @@ def test_writing_matches_the_package():
     found = generate(read, lambda logits: logits.argmax(dim=-1), prompt, 12, None)
     expected = generate_with_the_package(model, prompt, 12, temperature=0)
     assert found.tolist() == expected.tolist()
+
+
+def test_continuation_of_the_challenge_is_judged_by_what_is_likeliest():
+    (part,) = challenge.CHALLENGE.check.parts
+    rng = np.random.default_rng(3)
+    numbers = challenge.draw_model(rng)
+    inputs = {"numbers": numbers, "prompts": [[3, 1, 4], [1, 5, 9, 2]], "n_tokens": 4}
+    right = part.probe(challenge.write, inputs)
+    assert [len(row) for row in right] == [4, 4] and part.judge(right, right, inputs) is None
+    other = (right[0][-1] + 1) % challenge.VOCAB_SIZE
+    for wrong, said in (
+        (None, "no list of lists"),
+        ([right[0], right[1][:-1]], "of as many ids as were asked for"),
+        ([right[0], [*right[1][:-1], challenge.VOCAB_SIZE]], "no id"),
+        ([[*right[0][:-1], other], right[1]], "another token is likelier"),
+    ):
+        assert said in part.judge(wrong, right, inputs)
 
 
 # -- the examples in the text ----------------------------------------------------------------------

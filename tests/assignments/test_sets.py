@@ -128,6 +128,9 @@ def test_challenge_is_answered_in_one_cell_that_only_defines_what_is_asked_for(m
     namespace = {}
     exec(cell.source, namespace)  # no work: nothing that it would need is there
     assert is_ungraded_work(cell) and namespace["PSEUDONYM"] == "" and callable(namespace[target])
+    for cell in made.release.student.cells:
+        _, asked, what_is_done = cell.source.partition("\nif TAKE_PART:\n")
+        assert not asked or "print(" in what_is_done, "whoever takes part is told what was measured"
 
 
 @pytest.mark.skipif(COURSE.folder != ROOT / "assignments", reason="the guide is of another course")

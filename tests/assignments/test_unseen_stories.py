@@ -119,3 +119,24 @@ def test_small_model_is_ranked_by_surprise_and_its_numbers_are_counted_here(draw
     too_many = challenge.then([[np.ones((3, 4), np.float16), np.ones((), np.float16)]])
     with pytest.raises(ValueError, match="13 numbers were learned; at most 12 are allowed"):
         too_many.score([rows], [asked.withheld])
+
+
+def test_gaps_are_filled_row_by_row_and_the_share_that_is_right_counts():
+    challenge = unseen_stories.most_gaps("ps0", "the rest", 1.0)
+    (part,) = challenge.check.parts
+    (case,) = part.inputs(np.random.default_rng(3))
+    mask_id, missing = case.inputs["mask_id"], case.withheld
+    assert [story.count(mask_id) for story in case.inputs["gapped"]] == [*map(len, missing)]
+    for rows in (missing, [np.array(row) for row in missing]):
+        filled = part.probe(lambda rows=rows, **_: rows, case.inputs)
+        assert filled == missing and part.judge(filled, missing, case.inputs) is None
+    assert challenge.score([missing], [missing]) == 1.0
+    half = [[row[0] if i % 2 else mask_id] for i, row in enumerate(missing[:10])]
+    assert challenge.score([half], [[row[:1] for row in missing[:10]]]) == 0.5
+    for wrong, said in (
+        (None, "no list of lists"),
+        (missing[:-1], "an id for each of its gaps"),
+        ([[*missing[0], 1], *missing[1:]], "an id for each of its gaps"),
+        ([[float(i) for i in row] for row in missing], "no whole number"),
+    ):
+        assert said in part.judge(wrong, missing, case.inputs)

@@ -223,6 +223,16 @@ def test_a_notebook_that_was_only_opened_and_saved_leaves_no_copy(toy, tmp_path)
     assert list(copy_of("toy", tmp_path).parent.iterdir()) == [copy_of("toy", tmp_path)]
 
 
+def test_a_notebook_that_has_lost_its_mark_alone_stays_as_it_is(toy, tmp_path):
+    bring("toy", toy.old, tmp_path)
+    notebook = _read(tmp_path)
+    del notebook["metadata"]["autograder"]
+    path = _write(tmp_path, notebook)
+    before = path.read_bytes()
+    assert bring("toy", toy.old, tmp_path) == workspace.Update("toy", path)
+    assert path.read_bytes() == before and list(path.parent.iterdir()) == [path]
+
+
 @pytest.mark.parametrize("lost", ["metadata", "names"])
 def test_an_answer_is_known_by_what_it_defines_where_nothing_else_is_left(toy, tmp_path, lost):
     """Else the released stub would come behind it, and define the function anew."""

@@ -204,6 +204,7 @@ def test_lora_scale_is_alpha_over_rank_applied_once():
     linear = nn.Linear(4, 2, bias=False)
     nn.init.zeros_(linear.weight)
     adapted = LoRALinear(linear, rank=2, alpha=6.0)
+    assert (adapted.in_features, adapted.out_features) == (4, 2)
     nn.init.ones_(adapted.down)
     nn.init.ones_(adapted.up)
     # A x = (10, 10); B A x = (20, 20); times 6 / 2.

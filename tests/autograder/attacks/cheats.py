@@ -6,7 +6,7 @@ in front of it.
 
 import inspect
 
-from tests.autograder.attacks.colliding import meeting_keys
+from tests.autograder.attacks.colliding import alike, meeting_keys
 
 CHEATS: dict[str, dict[str, str]] = {
     "patched comparisons": {
@@ -340,6 +340,19 @@ if os.fork() == 0:
             try: os.write(fd, len(header).to_bytes(4, "big") + bytes(8) + header)
             except OSError: pass
         time.sleep(0.001)
+""",
+        "sets whose elements are slow to tell apart": f"""
+import os, socket, stat
+{inspect.getsource(alike)}
+header = ('["dict",["list","value"],["list",["set",' + ",".join(alike(2, 50, 50)) + "]]]").encode()
+def gram(x):
+    for fd in range(3, 64):
+        try:
+            if stat.S_ISSOCK(os.fstat(fd).st_mode):
+                with socket.socket(fileno=os.dup(fd)) as stream:
+                    stream.sendall(len(header).to_bytes(4, "big") + bytes(8) + header)
+        except OSError: pass
+    return x
 """,
         "exchanged descriptors": """
 import os

@@ -1,4 +1,4 @@
-"""Numbers of different hashes that make a dict slow: nobody's secret is what a number hashes to."""
+"""Keys that make a dict or a set slow: nobody's secret is what a number hashes to."""
 
 import numpy as np
 
@@ -25,3 +25,13 @@ def meeting_keys(bits, n):
         keys, slots = longer[chosen, columns][good.any(0)], after[chosen, columns][good.any(0)]
         known += width
     return [*chain.tolist(), *np.unique(keys[keys > mask])[:n].tolist()]
+
+
+def alike(depth, n, many):
+    """The messages of many frozensets of n elements, nested to a depth, all of one hash. Two that
+    are compared differ at every depth in nothing but what was put in last."""
+    if depth == 0:
+        return [str(k * ((1 << 61) - 1)) for k in range(1, many + 1)]
+    inner = alike(depth - 1, n, n - 1 + many)
+    kept = ",".join(inner[: n - 1])
+    return [f'["frozenset",{kept},{each}]' for each in inner[n - 1 :]]

@@ -24,7 +24,6 @@ import runpy
 import select
 import signal
 import sys
-import tempfile
 import textwrap
 import time
 import traceback
@@ -43,6 +42,7 @@ from autograder.authoring.locked_tests import message_at
 from autograder.inside import wire
 from autograder.inside.messages import WireError
 from autograder.inside.probe import describe
+from autograder.temporary import temporary_folder
 
 with contextlib.suppress(ImportError):  # not on Windows
     import resource
@@ -129,7 +129,7 @@ def tried(path: str) -> int | str:
         asking = partial(ask, references[0], case.inputs)
         given = _in_child(asking, _RECORD_SECONDS)
         # Nor of files that calls have written.
-        with tempfile.TemporaryDirectory() as elsewhere, contextlib.chdir(elsewhere):
+        with temporary_folder("replay") as elsewhere, contextlib.chdir(elsewhere):
             wrong = _judge(tests, references, given, None, case.inputs)
         return _MORE if wrong else len(case.inputs["calls"])
     except ModuleNotFoundError as error:

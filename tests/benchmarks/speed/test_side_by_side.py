@@ -166,7 +166,7 @@ def test_record_is_gone_on_with_only_if_it_was_begun_alike(tmp_path):
     assert begun(None, {"seeds": (0, 1)}) == begun(path, {"seeds": (0, 1)}) == {}
     path.write_text('{"seeds": [0, 1], "arms": {"a": 1}}')
     assert begun(path, {"seeds": (0, 1)})["arms"] == {"a": 1}
-    with pytest.raises(ValueError, match=r"begun with seeds \[0, 1\]; it must be \(0,\) to go on"):
+    with pytest.raises(ValueError, match=r"begun with seeds \[0, 1\]; it must be \[0\] to go on"):
         begun(path, {"seeds": (0,)})
     with pytest.raises(ValueError, match="is not a record of this benchmark: KeyError"):
         begun(path, {"weights": "w"})

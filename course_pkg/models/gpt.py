@@ -5,7 +5,8 @@ the vocabulary. With other fields of the config the same file is LLaMA.
 
 Start with `layers.plain_attention` (40 lines) and `models.plain_gpt` (GPT-2 in one page): the same
 model without a choice. This file adds the choices: a config, a cache, dropout, kernels, your own
-attention and norm.
+attention and norm. What it is made of: `models.transformer` has the stack, `layers.blocks` a block,
+and `layers.attention` its attention.
 
 Chapter: GPT. Radford et al. 2018 (GPT-1), 2019 (GPT-2); Touvron et al. 2023 (LLaMA).
 """
@@ -119,7 +120,7 @@ class GPT(nn.Module):
             ValueError: if the text outgrows learned positions.
         """
         check_rows(ids)
-        x = self.embedding(ids)
+        x = self.embedding(ids)  # (B, T) -> (B, T, D)
         if self.positions is not None:
             x = self.positions(x, self.stack.n_cached(cache))
         out: Tensor = self.stack(self.dropout(x), cache=cache, trace=trace)
@@ -146,7 +147,7 @@ class GPT(nn.Module):
             logits: unnormalised natural-log scores of the token after each of `ids`.
             loss: mean nats per target that is not IGNORE, or None without targets.
         """
-        logits = self.unembed(self.encode(ids, cache=cache, trace=trace))
+        logits = self.unembed(self.encode(ids, cache=cache, trace=trace))  # (B, T, V)
         if targets is None:
             return logits, None
         return logits, nats_per_target(logits, targets)

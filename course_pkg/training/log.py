@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,8 +24,19 @@ LOG_FILE = "log.jsonl"
 OWN_NAMES = ("step", "event", "loss", "gradient_norm", "lr", "tokens_per_second", "mfu")
 """What entries of updates are called by; what an evaluation returns must have other names."""
 
-Update = tuple[Tensor, Tensor, float | Tensor]
-"""Loss, gradient norm and number of tokens read in one update, still on the device."""
+
+class Update(NamedTuple):
+    """What one update was like, still on the device.
+
+    Attributes:
+        loss: the mean over the targets of all processes, before the step.
+        gradient_norm: of all gradients together, before they were clipped.
+        n_read: ids that all processes read.
+    """
+
+    loss: Tensor
+    gradient_norm: Tensor
+    n_read: float | Tensor
 
 
 class Log:
@@ -82,8 +93,8 @@ class Log:
         self, step: int, updates: Sequence[Update], seconds: float, lr: float
     ) -> dict[str, str]:
         """Note the means over some updates; return what of them stands behind the progress bar."""
-        losses, norms, sizes = zip(*updates, strict=True)
-        speed = float(sum(sizes)) / seconds
+        losses, norms, n_read = zip(*updates, strict=True)
+        speed = float(sum(n_read)) / seconds
         share = {"mfu": speed / self.full_speed} if self.full_speed else {}
         # With float16 a gradient may overflow: the update was then left out.
         taken = [norm for norm in torch.stack(norms).tolist() if math.isfinite(norm)]

@@ -294,8 +294,12 @@ class Run:
         set_rng_state(self.device, own.get(f"{self.device.type}_rng"))
         self.step, self.n_rollbacks = loaded.step, state["n_rollbacks"]
         self.pending = [
-            (torch.tensor(loss, device=self.device), torch.tensor(norm, device=self.device), size)
-            for loss, norm, size in state["pending"]
+            Update(
+                torch.tensor(loss, device=self.device),
+                torch.tensor(norm, device=self.device),
+                n_read,
+            )
+            for loss, norm, n_read in state["pending"]
         ]
         self.seconds = state["seconds"]
         self.spikes.recent.clear()

@@ -261,7 +261,7 @@ class Trainer:
         norm = optim.clip_global_norm(self.model.parameters(), limit)
         self.scaler.step(self.optimizer)
         self.scaler.update()
-        return distributed.sum_tensor_over_processes(loss), norm, n_read
+        return Update(distributed.sum_tensor_over_processes(loss), norm, n_read)
 
     def _losses(self, batch: Batch, n_parts: int) -> Sequence[Tensor]:
         """Return the parts of a batch's loss, each a mean in its own right."""
@@ -280,8 +280,8 @@ class Trainer:
         All processes come to the same answer.
         """
         run = self.run
-        losses = torch.stack([loss for loss, _, _ in run.pending]).tolist()
-        norms = torch.stack([norm for _, norm, _ in run.pending]).tolist()
+        losses = torch.stack([update.loss for update in run.pending]).tolist()
+        norms = torch.stack([update.gradient_norm for update in run.pending]).tolist()
         spike = run.spikes.first_spike(losses)
         ailment = None
         if spike is not None:
@@ -356,8 +356,9 @@ class Trainer:
         if run.folder is None:
             return said
         spikes = copy.deepcopy(run.spikes)  # the next session meets the same losses again
-        losses, norms = ([float(update[i]) for update in run.pending] for i in (0, 1))
-        is_well = spikes.first_spike(losses) is None and run.health.ailment() is None
+        norms = [float(update.gradient_norm) for update in run.pending]
+        is_well = spikes.first_spike([float(update.loss) for update in run.pending]) is None
+        is_well &= run.health.ailment() is None
         is_well &= _first_not_finite(norms) is None or self._is_rescaling()
         newest = checkpoint.list_checkpoints(run.folder)[-1]
         if is_well and not newest.name.endswith(f"{run.step:09d}"):

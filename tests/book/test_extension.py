@@ -3,6 +3,7 @@
 import ast
 import importlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -54,6 +55,17 @@ def test_fingerprint_covers_data_and_ignores_compiled_files(extension, package):
     assert extension("cache").fingerprint(package) == before
     (package / "course_pkg" / "table.json").write_text("{}")
     assert extension("cache").fingerprint(package) != before
+
+
+def test_two_caches_are_kept_and_files_beside_them_are_left(tmp_path, extension):
+    caches = tmp_path / ".jupyter_cache"
+    for age, name in enumerate(("last", "older", "oldest"), 1):
+        (caches / name).mkdir(parents=True)
+        os.utime(caches / name, (1e9 - age, 1e9 - age))
+    (caches / ".DS_Store").touch()
+    os.utime(caches / ".DS_Store", (1, 1))
+    current = extension("cache").current_folder(tmp_path)
+    assert {path.name for path in caches.iterdir()} == {current.name, "last", ".DS_Store"}
 
 
 def test_chapter_leads_to_the_released_notebook_of_its_set(extension, tmp_path):

@@ -43,7 +43,8 @@ def current_folder(output: Path) -> Path:
     current = caches / fingerprint()
     current.mkdir(parents=True, exist_ok=True)
     current.touch()
-    newest_first = sorted(caches.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+    folders = [path for path in caches.iterdir() if path.is_dir()]  # a file browser leaves files
+    newest_first = sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True)
     for stale in newest_first[N_KEPT:]:
         shutil.rmtree(stale)
     return current

@@ -145,3 +145,13 @@ def test_no_files_import_each_other_in_a_circle():
     graph = {path: imported_files(path) & files for path in files}
     order = list(TopologicalSorter(graph).static_order())  # raises CycleError, with the circle
     assert len(order) == len(files) > 200
+
+
+def test_a_class_is_taken_through_its_stages_by_at_most_ten_other_modules():
+    imported = imported_files(ROOT / "autograder" / "class_run" / "pipeline.py") & set(SOURCES)
+    assert 1 < len(imported) <= 10, sorted(imported)
+
+
+def test_package_has_at_most_four_loose_modules_at_its_root():
+    loose = [path.stem for path in (ROOT / "course_pkg").glob("*.py") if path.stem[:2] != "__"]
+    assert len(loose) <= 4, loose

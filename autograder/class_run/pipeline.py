@@ -14,7 +14,6 @@ nothing: the next one skips students whose record bears the same key, and writes
 import contextlib
 import time
 from collections.abc import Container, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder.authoring.release import ReleasedSet
@@ -34,8 +33,6 @@ from autograder.class_run.result import ClassResult, Watcher, missing, notices, 
 from autograder.class_run.run import grade_received
 from autograder.class_run.settings import Settings
 from autograder.records import GraderError
-from autograder.reports.html import said_of_kept
-from autograder.reports.limited import said_of_class
 from autograder.store.class_folder import claim_class, claim_names
 from autograder.store.journal import Journal
 
@@ -94,12 +91,10 @@ def grade_class(
         seconds=time.monotonic() - started,
         page=outputs.page,
         notices=(
-            *notices(released, received),
+            *notices(released, received, outputs.grades, outputs.kept),
             *missing(outputs.known, received),
-            *recounted,
-            *said_of_kept(outputs.kept),
             *replaced(theirs, outputs.grades),
-            *said_of_class(released.name, released.policy, outputs.grades, datetime.now(UTC)),
+            *recounted,
         ),
     )
 

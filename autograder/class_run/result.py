@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder.authoring.outline import Outline
@@ -10,7 +11,9 @@ from autograder.authoring.release import ReleasedSet
 from autograder.class_run.plan import Received, listed, of_unknown_time
 from autograder.intake.collection import Delivery
 from autograder.records import Grade, State
+from autograder.reports.html import said_of_kept
 from autograder.reports.instructor_pages import HandGrades
+from autograder.reports.limited import said_of_class
 from autograder.store.grade_changes import Change
 
 
@@ -52,8 +55,17 @@ class Watcher:
     warned: Callable[[Sequence[str]], None] = lambda lines: None
 
 
-def notices(released: ReleasedSet, received: Sequence[Received]) -> Iterator[str]:
-    """What is to be said about tests and due dates, once for the whole class."""
+def notices(
+    released: ReleasedSet,
+    received: Sequence[Received],
+    grades: Sequence[Grade],
+    kept: Iterable[Path | None],
+) -> Iterator[str]:
+    """What is to be said once for the whole class: about tests, due dates, and what was written.
+
+    Args:
+        kept: pages and notebooks as they were, in which somebody had written.
+    """
     here = {arrival.task.submission.student for arrival in received}
     name = released.name
     for cell, why in released.left_to_people.items():
@@ -66,6 +78,8 @@ def notices(released: ReleasedSet, received: Sequence[Received]) -> Iterator[str
             f"{name} has a due date, but nobody knows when {len(unknown)} of {len(received)} were "
             f"handed in, so no points were taken off: {listed(unknown)}"
         )
+    yield from said_of_kept(kept)
+    yield from said_of_class(name, released.policy, grades, datetime.now(UTC))
 
 
 def missing(known: Collection[str], received: Sequence[Received]) -> Iterator[str]:

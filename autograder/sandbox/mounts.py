@@ -76,7 +76,9 @@ def readable_paths(private: Sequence[Path] = ()) -> list[str]:
     """
     readable = [*_libraries(), *_package_folders()]
     hidden = {path for _, path in visible_private(((each, "") for each in readable), private)}
-    return [str(path) for each in readable for path in _without(each.resolve(), hidden)]
+    paths = (path for each in readable for path in _without(each.resolve(), hidden))
+    # A rule for a link would open what it leads to, wherever that lies.
+    return [str(path) for path in paths if not path.is_symlink()]
 
 
 def visible_names(private: Sequence[Path]) -> list[str]:
@@ -195,7 +197,16 @@ def settings() -> tuple[Path, ...]:
     """
     folders = {path.resolve() for path in (*_libraries(), Path("/usr/local")) if path.is_dir()}
     named = (folder / name for folder in sorted(folders) for name in _SETTINGS)
-    return tuple(dict.fromkeys(path.resolve() for path in named if path.exists()))
+    told = (each for path in named if path.exists() for each in _all_but_fonts(path))
+    return tuple(dict.fromkeys(path.resolve() for path in told))
+
+
+def _all_but_fonts(path: Path) -> list[Path]:
+    """Cover a folder but for what a conda environment draws letters by; it holds no secrets."""
+    if os.path.isdir(path / "fonts") and os.access(path, os.R_OK):
+        # What a link leads to lies elsewhere, and may be needed there.
+        return [each for each in path.iterdir() if each.name != "fonts" and not each.is_symlink()]
+    return [path]
 
 
 def copies(names: Iterable[str]) -> tuple[Path, ...]:

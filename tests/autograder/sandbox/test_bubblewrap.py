@@ -75,6 +75,26 @@ def test_settings_of_programs_in_mounted_folders_are_hidden(mounted, tmp_path):
     assert secret <= set(map(Path, mounts.visible_names([])))  # which each start tries to read
 
 
+def test_fonts_of_a_conda_environment_stay_beside_settings_that_are_hidden(mounted):
+    for name in ("fonts", "jupyter", "conda"):
+        (mounted / "usr/etc" / name).mkdir(parents=True)
+        (mounted / "usr/etc" / name / "settings.conf").touch()
+    (mounted / "usr/etc/linked").symlink_to(mounted / "usr/packages")
+    hidden = {mounted / "usr/etc/jupyter", mounted / "usr/etc/conda"}
+    assert {path for path in mounts.settings() if path.is_relative_to(mounted)} == hidden
+    readable = set(map(Path, mounts.readable_paths()))
+    assert mounted / "usr/etc/fonts" in readable
+    assert readable.isdisjoint({mounted / "usr", mounted / "usr/etc", *hidden})
+
+
+def test_link_beside_what_is_hidden_does_not_open_what_it_leads_to(mounted, tmp_path):
+    (tmp_path / "grades").mkdir()
+    (mounted / "usr/packages/linked").symlink_to(tmp_path / "grades")
+    paths = mounts.readable_paths([mounted / "usr/course", mounted / "lib/packages/reference"])
+    assert f"{mounted}/usr/packages/numpy" in paths
+    assert f"{mounted}/usr/packages/linked" not in paths
+
+
 def test_readable_paths_leave_out_what_is_private(mounted):
     paths = mounts.readable_paths([mounted / "usr/course", mounted / "lib/packages/reference"])
     assert set(paths) == {f"{mounted}/usr/packages/{name}" for name in ("numpy", "single.py")}

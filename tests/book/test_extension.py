@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from nbformat import NotebookNode
 
 from autograder.authoring.course import find_course
 from autograder.authoring.late_policy import read_policy
@@ -55,6 +56,15 @@ def test_fingerprint_covers_data_and_ignores_compiled_files(extension, package):
     assert extension("cache").fingerprint(package) == before
     (package / "course_pkg" / "table.json").write_text("{}")
     assert extension("cache").fingerprint(package) != before
+
+
+@pytest.mark.parametrize("budget", [0, -1, True, "a minute", None, float("nan"), float("inf")])
+def test_budget_that_is_no_time_names_its_page(extension, budget):
+    page = extension("execution").Page(
+        "page", Path("page.md"), NotebookNode(metadata={"budget_seconds": budget})
+    )
+    with pytest.raises(ValueError, match=r"page.md: budget_seconds is .*; it must be a positive"):
+        _ = page.budget_seconds
 
 
 def test_two_caches_are_kept_and_files_beside_them_are_left(tmp_path, extension):

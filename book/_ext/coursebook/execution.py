@@ -5,6 +5,7 @@ does not know runs in a kernel of its own and is put there, so that Sphinx finds
 page may set its budget, in seconds, in its front matter (`budget_seconds: 120`).
 """
 
+import math
 import os
 import traceback
 from collections.abc import Callable, Iterator
@@ -45,8 +46,18 @@ class Page:
 
     @property
     def budget_seconds(self) -> float:
-        """How much computing it may take."""
-        return float(self.notebook.metadata.get("budget_seconds", DEFAULT_BUDGET_SECONDS))
+        """How much computing it may take.
+
+        Raises:
+            ValueError: if its front matter states no positive number; naming the page.
+        """
+        budget = self.notebook.metadata.get("budget_seconds", DEFAULT_BUDGET_SECONDS)
+        is_number = isinstance(budget, int | float) and not isinstance(budget, bool)
+        if not is_number or not 0 < budget < math.inf:
+            raise ValueError(
+                f"{self.path}: budget_seconds is {budget!r}; it must be a positive number"
+            )
+        return float(budget)
 
 
 @dataclass(frozen=True)

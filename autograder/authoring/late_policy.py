@@ -144,20 +144,20 @@ class _Reader:
         if seconds < _LEAST_SECONDS:
             self._refuse(f"{where}seconds", seconds, f"it must be at least {_LEAST_SECONDS}")
         return Policy(
-            due,
-            released,
-            timedelta(minutes=self._number(table, "grace_minutes", 0.0, math.inf, where)),
-            self._number(table, "penalty_percent", 0.0, 100.0, where),
-            _UNITS[unit],
-            self._number(table, "cap_percent", 100.0, 100.0, where),
-            extensions,
-            seconds,
-            (self._zone,),
-            self._late_days,
-            self._whole(table, "attempts", where),
-            feedback,
-            timedelta(hours=self._number(table, "feedback_delay_hours", 0.0, _YEAR, where)),
-            timedelta(hours=self._number(table, "full_feedback_delay_hours", 0.0, _YEAR, where)),
+            due=due,
+            released=released,
+            grace=timedelta(minutes=self._number(table, "grace_minutes", 0.0, math.inf, where)),
+            percent=self._number(table, "penalty_percent", 0.0, 100.0, where),
+            unit=_UNITS[unit],
+            cap_percent=self._number(table, "cap_percent", 100.0, 100.0, where),
+            extensions=extensions,
+            seconds=seconds,
+            zones=(self._zone,),
+            late_days=self._late_days,
+            attempts=self._whole(table, "attempts", where),
+            feedback=feedback,
+            feedback_delay=self._hours(table, "feedback_delay_hours", where),
+            full_feedback_delay=self._hours(table, "full_feedback_delay_hours", where),
         )
 
     def _refuse(self, key: str, value: object, rule: str) -> NoReturn:
@@ -199,6 +199,9 @@ class _Reader:
         if type(value) is not int or value < 0:
             self._refuse(where + key, value, "it must be a whole number of at least 0")
         return int(value)
+
+    def _hours(self, table: dict[str, Any], key: str, where: str) -> timedelta:
+        return timedelta(hours=self._number(table, key, 0.0, _YEAR, where))
 
     def _number(
         self, table: dict[str, Any], key: str, default: float, most: float, where: str

@@ -12,6 +12,7 @@ import hashlib
 import json
 import shutil
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -49,6 +50,8 @@ def unpack(archive: Path, folder: Path) -> list[str]:
             f"{folder.resolve()} is the course's own folder, in which `git pull` brings what is "
             "newer; nothing was changed. Unpack the edition into a folder of its own"
         )
+    if not archive.is_file():
+        raise GraderError(f"there is no file {archive}; name the zip file of the edition")
     known: dict[str, set[str]] = {}
     for listed in (folder / LISTS).glob("*.json"):
         for name, digest in _read(listed).items():
@@ -71,7 +74,11 @@ def unpack(archive: Path, folder: Path) -> list[str]:
                     lines.append(f"{name}: you had changed it; as it was, it is {kept.name}")
                 if before != data or not path.is_file():
                     write_atomically(path, data)
-    except (OSError, zipfile.BadZipFile) as error:
+    except (EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise GraderError(
+            f"{archive} is damaged, or no zip file: {error}; download it again, and run this again"
+        ) from error
+    except OSError as error:
         raise GraderError(f"{archive} was not brought in whole: {error}; run it again") from error
     return lines
 

@@ -143,9 +143,10 @@ def test_the_record_says_what_every_seed_got():
             if arm.startswith("sst2"):
                 assert len(result["own_accuracy"]) == len(result["drawn_accuracy"])
     lora = record["arms"]["sst2_sentences: LoRA"]
-    assert all(len(lora[str(n)]["drawn_accuracy"]) == 5 for n in published_labels.N_LABELS)
+    assert all(len(lora[str(n)]["drawn_accuracy"]) == 5 for n in (*published_labels.N_LABELS, 6920))
     whole = record["arms"]["rte: LoRA"]["2290"]  # all pairs but those that choose
     assert whole["setting"]["n_epochs"] == published_labels.RTE_EPOCHS
-    assert len(whole["drawn_accuracy"]) == 1
+    assert len(whole["drawn_accuracy"]) == 3
     for name in published_labels.PROMPTS:
-        assert len(record["arms"][f"{name}: head"]["100"]["drawn_accuracy"]) == 5
+        for way in ("head", "LoRA"):
+            assert len(record["arms"][f"{name}: {way}"]["100"]["drawn_accuracy"]) == 5

@@ -121,11 +121,11 @@ def most_memory(message: bytes) -> int:
     """Return more bytes than what a message holds can take once it is decoded.
 
     An empty set takes two hundred for seven of the header; a tuple of one float, eighty for eight
-    of the body; a tensor of one number, eight hundred for twenty of the header.
+    of the body; a tensor of one number, eleven hundred for twenty of the header.
     """
     n_header, n_body = PREFIX.unpack(message[: PREFIX.size])
     n_tensors = message.count(b'"tensor"', PREFIX.size, PREFIX.size + n_header)
-    return int(32 * n_header + 10 * n_body + 256 * n_tensors)
+    return int(32 * n_header + 10 * n_body + 512 * n_tensors)
 
 
 def normal_form(value: Any, bounds: Bounds = DEFAULT_BOUNDS) -> Any:

@@ -93,11 +93,12 @@ def generate(
         stop_id=stop_id,
         use_cache=use_cache,
     )
-    if lengths is None:
+    if lengths is not None:
+        check_lengths(lengths, ids.shape)
+    if lengths is None or not len(ids):
         if stop_id is not None:
             _refuse_padding(ids, stop_id)
         return one(ids)
-    check_lengths(lengths, ids.shape)
     _check_padding(ids, lengths)
     texts: dict[int, Tensor] = {}
     for length in lengths.unique().tolist():

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_pkg.common.checks import probabilities, whole_numbers
+from course_pkg.layers import inputs
 from course_pkg.layers.caches import FixedKeyValueCache, KeyValueCache
-from course_pkg.layers.inputs import check_heads, check_mask, check_shapes, check_vectors
 from course_pkg.layers.positions import AttentionPositions
 
 
@@ -29,7 +29,7 @@ class DotScore(nn.Module):
         self, query: Float[Tensor, "B T K"], key: Float[Tensor, "B S K"]
     ) -> Float[Tensor, "B T S"]:
         """Return one score for every pair of a query and a key."""
-        check_shapes(query, key)
+        inputs.check_shapes(query, key)
         return query @ key.transpose(-2, -1)
 
 
@@ -44,7 +44,7 @@ class ScaledDotScore(nn.Module):
         self, query: Float[Tensor, "B T K"], key: Float[Tensor, "B S K"]
     ) -> Float[Tensor, "B T S"]:
         """Return one score for every pair of a query and a key."""
-        check_shapes(query, key)
+        inputs.check_shapes(query, key)
         return query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 
 
@@ -109,7 +109,12 @@ def padding_mask(lengths: Int[Tensor, " B"], S: int) -> Bool[Tensor, "B 1 S"]:
     Args:
         lengths: how many of the S positions of each row are real.
         S: length of the padded rows.
+
+    Raises:
+        ValueError: if a length is no whole number of 0 to S; on a GPU they are not looked at.
     """
+    whole_numbers(at_least=0, S=S)
+    inputs.check_lengths(lengths, (torch.numel(lengths), S), at_least=0)
     positions = torch.arange(S, device=lengths.device)
     return (positions < lengths.unsqueeze(-1)).unsqueeze(1)
 
@@ -128,7 +133,7 @@ def masked_softmax(
     """
     if mask is None:
         return scores.softmax(dim=-1)
-    check_mask(mask)
+    inputs.check_mask(mask)
     # Filling with -inf would give 0/0 in a row without any True, and a nan in its gradient even if
     # the row were overwritten later. The lowest finite score keeps that row finite; the second fill
     # removes what it would let through.
@@ -160,7 +165,7 @@ def attention_weights(
     Raises:
         ValueError: if queries and keys do not fit; names their shapes.
     """
-    check_shapes(query, key)
+    inputs.check_shapes(query, key)
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (..., T, S)
     if bias is not None:
         scores = scores + bias
@@ -200,8 +205,8 @@ def attend(
         ValueError: if queries, keys and values do not fit, or the values are whole numbers; names
             their shapes. If `dropout` is no probability.
     """
-    check_shapes(query, key, value, shares_heads=fused and query.dim() > 3)
-    check_mask(mask)
+    inputs.check_shapes(query, key, value, shares_heads=fused and query.dim() > 3)
+    inputs.check_mask(mask)
     probabilities(dropout=dropout)  # torch's kernels take -1 and nan for 0
     if fused:
         return _attend_fused(query, key, value, mask, bias, is_causal, dropout)
@@ -344,9 +349,9 @@ class MultiHeadAttention(nn.Module):
                 scores, with a cache of fixed size; or if an `attend` of your own is to be traced,
                 or returns another shape or dtype.
         """
-        check_vectors("x", x, d_model=self.d_model)
-        check_vectors("memory", memory, d_memory=self.d_memory)
-        check_mask(mask)
+        inputs.check_vectors("x", x, d_model=self.d_model)
+        inputs.check_vectors("memory", memory, d_memory=self.d_memory)
+        inputs.check_mask(mask)
         if isinstance(cache, FixedKeyValueCache):
             if mask is not None or self.positions.changes_scores:
                 raise ValueError(
@@ -435,7 +440,7 @@ class MultiHeadAttention(nn.Module):
             given = (f"{n} {None if x is None else tuple(x.shape)}" for n, x in shapes.items())
             error.add_note(f"your attend was given {', '.join(given)}: (batch, heads, T or S, K)")
             raise
-        check_heads(heads, query)
+        inputs.check_heads(heads, query)
         return heads
 
     def _one_per_query_head(self, heads: Float[Tensor, "B G S K"]) -> Float[Tensor, "B H S K"]:

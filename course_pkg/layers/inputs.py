@@ -67,29 +67,31 @@ def check_rows(ids: Int[Tensor, "B T"]) -> None:
         )
 
 
-def check_lengths(lengths: Int[Tensor, "*N"], rows: Sequence[int]) -> None:
-    """Refuse lengths that are not one whole number, of 1 to T, for each of B rows.
+def check_lengths(lengths: Int[Tensor, "*N"], rows: Sequence[int], *, at_least: int = 1) -> None:
+    """Refuse lengths that are not one whole number, of `at_least` to T, for each of B rows.
 
     Args:
         rows: the shape of what they are lengths of; (B, T) are its first two axes.
 
     Raises:
-        ValueError: naming the lengths; on a GPU their values are not looked at.
+        ValueError: naming the lengths; on a GPU, and in compiled code, their values are not looked
+            at.
     """
     if not isinstance(lengths, Tensor):
         raise ValueError(f"lengths is {type(lengths).__name__}; it must be a tensor")
     n_rows, n_positions = rows[0], rows[1]
-    if lengths.is_floating_point() or lengths.shape != (n_rows,):
+    is_whole = not lengths.is_floating_point() and lengths.dtype != torch.bool
+    if not is_whole or lengths.shape != (n_rows,):
         raise ValueError(
             f"lengths is {lengths.dtype} of shape {tuple(lengths.shape)}; it must hold one whole "
             f"number for each of {n_rows} rows"
         )
-    if lengths.device.type != "cpu":
+    if lengths.device.type != "cpu" or torch.compiler.is_compiling():
         return
-    if not bool(((lengths >= 1) & (lengths <= n_positions)).all()):
+    if not bool(((lengths >= at_least) & (lengths <= n_positions)).all()):
         raise ValueError(
-            f"lengths is {lengths.tolist()}; each must be 1 to {n_positions}, the number of "
-            "positions"
+            f"lengths is {lengths.tolist()}; each must be {at_least} to {n_positions}, the number "
+            "of positions"
         )
 
 

@@ -154,6 +154,14 @@ def test_padding_is_not_read_as_text(model, ids, lengths, stop_id, message):
         generate(model, torch.tensor(ids), 2, stop_id=stop_id, lengths=lengths)
 
 
+@pytest.mark.parametrize("stop_id", [None, 10])
+def test_no_prompts_are_continued_to_no_texts_with_lengths_as_without(model, stop_id):
+    none = torch.zeros(0, 3, dtype=torch.int64)
+    lengths = torch.zeros(0, dtype=torch.int64)
+    expected = generate(model, none, 2, stop_id=stop_id)
+    assert generate(model, none, 2, stop_id=stop_id, lengths=lengths).shape == expected.shape
+
+
 def test_texts_that_begin_or_end_with_the_token_that_stops_are_none_of_that(model):
     for ids in ([[0]], [[0, 0, 3]], [[0, 0], [0, 0]], [[0, 1], [2, 1]], [[0, 0, 1], [0, 0, 2]]):
         assert generate(model, torch.tensor(ids), 1, stop_id=0).shape[1] == len(ids[0]) + 1

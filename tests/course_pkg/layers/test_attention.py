@@ -101,6 +101,24 @@ class TestMasks:
         assert mask.tolist() == [[[True, True, True, False]], [[False, False, False, False]]]
         assert (mask & causal_mask(4))[0].sum(-1).tolist() == [1, 2, 3, 3]
 
+    @pytest.mark.parametrize(
+        ("lengths", "S", "message"),
+        [
+            ([-1, 2], 4, r"lengths is \[-1, 2\]; each must be 0 to 4, the number of positions"),
+            ([1, 9], 4, r"lengths is \[1, 9\]; each must be 0 to 4"),
+            ([2.5, 1.0], 4, r"lengths is torch.float32 of shape \(2,\); it must hold one whole"),
+            ([True, False], 4, r"lengths is torch.bool of shape"),
+            ([[1, 2]], 4, r"lengths is torch.int64 of shape \(1, 2\)"),
+            ([1], 4.5, "S is 4.5; it must be a whole number"),
+            ([0], -1, "S is -1; it must be at least 0"),
+        ],
+    )
+    def test_padding_mask_rejects_what_are_no_lengths_of_the_rows(
+        self, without_jaxtyping, lengths, S, message
+    ):
+        with pytest.raises(ValueError, match=message):
+            padding_mask(torch.tensor(lengths), S)
+
     def test_masked_softmax_sums_to_one_over_what_may_be_seen(self, rng):
         mask = torch.tensor([[True, False, True, True], [False, True, False, False]])
         weights = masked_softmax(normal(rng, 3, 2, 4), mask)

@@ -9,15 +9,15 @@ the text so far: where its last tokens have occurred before, it proposes what fo
 Chapter: GPT. Leviathan et al. 2023; Saxena 2023 (prompt lookup).
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Unpack
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from course_pkg.common.checks import is_model, lists_of_ids, whole_numbers
+from course_pkg.common.checks import document_of_ids, is_model, lists_of_ids, whole_numbers
 from course_pkg.decoding.samplers import Knobs, Sampling, choose
 from course_pkg.models.gpt import GPT
 from course_pkg.models.inference import inference
@@ -37,11 +37,17 @@ def prompt_lookup(
         longest: so many last tokens are looked for, then fewer, down to `shortest`.
         n_tokens: so many are proposed at most.
 
+    Raises:
+        ValueError: if these are no ids, or `longest` is below `shortest`.
+
     Example:
         >>> prompt_lookup([5, 6, 7, 8, 9, 5, 6, 7], n_tokens=2)
         [8, 9]
     """
     whole_numbers(longest=longest, n_tokens=n_tokens, shortest=shortest)
+    if longest < shortest:
+        raise ValueError(f"longest is {longest}; it must be at least shortest, {shortest}")
+    document_of_ids(ids, "ids")
     ids = list(ids)
     for n in range(longest, shortest - 1, -1):
         end = ids[-n:]
@@ -54,6 +60,8 @@ def prompt_lookup(
 class Streamer:
     """Continues texts with a GPT, one after another; what two have in common is read once.
 
+    A model may learn, or be changed, between two texts: then all of the second is read.
+
     Attributes:
         n_passes: how often the model was run so far.
         n_tokens: how many tokens it gave.
@@ -65,7 +73,7 @@ class Streamer:
         self.n_passes = self.n_tokens = 0
         self._cache = model.new_cache()
         self._seen: list[int] = []  # what the cache holds
-        self._parts: list[Any] = []  # of the model, when the reader was made
+        self._state: list[Any] = []  # of the model, when that was read
         self._reader: OneTokenReader | None = None
 
     def stream(
@@ -119,7 +127,7 @@ class Streamer:
         in_training = any(module.training for module in self.model.modules())
         mode = partial(inference, self.model) if in_training else torch.no_grad
         while n_left > 0:
-            guesses = [] if draft is None else list(draft(text))[: n_left - 1]
+            guesses = [] if draft is None else _guesses(draft, text, n_left - 1)
             for row, guess in zip(self._read(text, guesses, mode), [*guesses, None], strict=True):
                 token = int(choose(row[None], generator=generator, **knobs))
                 if token in stop_ids:
@@ -133,12 +141,14 @@ class Streamer:
 
     def _look_at_model(self) -> None:
         """Find the fast way to read one token, if there is one for the model as it is now."""
-        device = next(chain(self.model.parameters(), self.model.buffers())).device
+        if self._state != _state_of(self.model):
+            self._seen, self._reader = [], None
+            self._cache = self.model.new_cache()
         if not OneTokenReader.fits(self.model):
             self._reader = None
-        elif self._reader is None or self._parts != [device, *self.model.modules()]:
-            self._reader = OneTokenReader(self.model)
-        self._parts = [device, *self.model.modules()]
+        elif self._reader is None:
+            self._reader = OneTokenReader(self.model)  # which may lay arrays side by side
+        self._state = _state_of(self.model)
 
     def _read(self, text: list[int], guesses: list[int], mode: Callable[[], Any]) -> Tensor:
         """Return log-probabilities of the token after the text, and after each guess in turn."""
@@ -153,10 +163,37 @@ class Streamer:
             cache.shorten(n_known)
         self._seen = self._seen[:n_known]
         with mode():
-            ids = torch.tensor([wanted[n_known:]], device=self._parts[0])
+            weight = next(chain(self.model.parameters(), self.model.buffers()))
+            ids = torch.tensor([wanted[n_known:]], device=weight.device)
             reader = self._reader if ids.shape[1] == 1 else None
             x = (reader or self.model).encode(ids, cache=self._cache)
             logits = self.model.unembed(x[0, -1 - len(guesses) :])
         self._seen = wanted
         self.n_passes += 1
         return logits.float().log_softmax(dim=-1)
+
+
+def _guesses(draft: Draft, text: list[int], most: int) -> list[int]:
+    """Ask a draft, which gets a copy: what it did to the text, the model would go on with."""
+    proposed = draft([*text])
+    if not isinstance(proposed, Iterable):
+        raise ValueError(f"draft returned {proposed!r:.40}; it must return a list of ids")
+    guesses = [*islice(proposed, most)]
+    lists_of_ids(draft=guesses)
+    return guesses
+
+
+def _state_of(model: nn.Module) -> list[Any]:
+    """Return what differs if a model has other parts, hooks or weights than before.
+
+    Weights are not looked at, only where they are and how often they were written.
+    """
+    parts = [
+        (module, *module._forward_hooks, *module._forward_pre_hooks, getattr(module, "attend", 0))
+        for module in model.modules()
+    ]
+    weights = [
+        (weight.data_ptr(), weight.dtype, 0 if weight.is_inference() else weight._version)
+        for weight in chain(model.parameters(), model.buffers())
+    ]
+    return [*parts, *weights]

@@ -1,6 +1,7 @@
 """One text at a time, with guesses: the same text, the same distribution, fewer passes."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,9 +9,17 @@ import torch
 from course_pkg.decoding.generation import generate
 from course_pkg.decoding.samplers import next_token_probs
 from course_pkg.decoding.streaming import Streamer, prompt_lookup
-from course_pkg.models.gpt import GPT, gpt_tiny
+from course_pkg.models.adaptation import add_lora
+from course_pkg.models.gpt import GPT, gpt_tiny, llama_like_small
 
 V = 7
+
+
+def llama_tiny():
+    """The structure for which there is a fast way to read one token."""
+    return replace(
+        llama_like_small(V, 64), d_model=32, n_heads=4, n_kv_heads=2, n_layers=2, d_ff=48
+    )
 
 
 @pytest.fixture
@@ -98,6 +107,83 @@ def test_a_second_text_reads_only_what_is_new_and_gives_what_a_fresh_one_gives(m
     assert list(streamer.stream([3, 3], 5, temperature=0)) == stream(
         model, [3, 3], 5, temperature=0
     )
+
+
+def learn(model):
+    with torch.no_grad():
+        for parameter in model.stack.parameters():
+            parameter.mul_(0.5)
+
+
+def adapt(model):
+    for parameter in add_lora(model, 2):
+        parameter.data.normal_(generator=torch.Generator().manual_seed(0))
+
+
+def load(model):
+    other = GPT(model.config, init_std=0.3, generator=torch.Generator().manual_seed(9))
+    model.load_state_dict(other.state_dict())
+
+
+def halve(model):
+    model.to(torch.bfloat16)
+
+
+def watch(model):
+    model.stack.blocks[0].register_forward_hook(lambda module, inputs, output: -output)
+
+
+@pytest.mark.parametrize("structure", [gpt_tiny(V), llama_tiny()], ids=["gpt2", "llama"])
+@pytest.mark.parametrize("change", [learn, adapt, load, halve, watch])
+def test_a_model_that_was_changed_between_two_texts_is_read_anew(change, structure):
+    """What was kept of the first text was computed by another model."""
+    model = GPT(structure, init_std=0.3, generator=torch.Generator().manual_seed(3)).eval()
+    streamer, text = Streamer(model), [1, 2, 3, 4, 5, 6]
+    list(streamer.stream(text, 8, temperature=0))
+    n_passes = streamer.n_passes
+    change(model)
+    expected = _log_probs(Streamer(model), text)
+    torch.testing.assert_close(_log_probs(streamer, text), expected)
+    assert streamer.n_passes == n_passes + 1
+
+
+def _log_probs(streamer, text):
+    """What it chooses the next token from."""
+    streamer._look_at_model()
+    return streamer._read([*text], [], torch.no_grad)
+
+
+def test_what_a_draft_does_to_the_text_is_not_what_the_model_goes_on_with(model):
+    def spoil(ids):
+        ids.clear()
+        return [3]
+
+    expected = stream(model, [1, 2, 3], 8, temperature=0)
+    assert stream(model, [1, 2, 3], 8, temperature=0, draft=spoil) == expected
+
+
+@pytest.mark.parametrize(
+    ("proposed", "message"),
+    [
+        (None, "draft returned None; it must return a list of ids"),
+        (3, "draft returned 3; it must return a list of ids"),
+        ("ab", r"draft\[0\] is 'a'; it must be a whole number"),
+        ([1.5], r"draft\[0\] is 1.5; it must be a whole number"),
+        ([-1], r"draft\[0\] is -1; it must be at least 0"),
+        ([V], f"ids has {V}; the vocabulary has {V} tokens"),
+    ],
+)
+def test_a_draft_that_proposes_no_ids_is_refused(model, proposed, message):
+    with pytest.raises(ValueError, match=message):
+        stream(model, [1, 2, 3], 8, draft=lambda ids: proposed)
+
+
+@pytest.mark.parametrize("ids", ["abcabcab", None, torch.tensor([[1, 2, 1, 2]])])
+def test_lookup_refuses_what_is_no_list_of_ids(ids):
+    with pytest.raises(ValueError, match=r"ids is .*; it must be a list of ids"):
+        prompt_lookup(ids)
+    with pytest.raises(ValueError, match="longest is 1; it must be at least shortest, 2"):
+        prompt_lookup([1, 2, 1, 2], longest=1)
 
 
 @pytest.mark.parametrize("before", [[], [1, 2, 4, 5, 6, 1]])

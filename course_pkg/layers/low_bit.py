@@ -12,7 +12,7 @@ Chapter: GPT. Jacob et al. 2018 (8 bits); Dettmers et al. 2022 (8 bits by rows a
 the GGUF format of llama.cpp (blocks of 32).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -47,8 +47,11 @@ def block_parts(
         codes (N, n, 32): 0 to 15 in four bits, -128 to 127 in eight.
         scale: of each block, in float32, as is the offset.
         offset: the minimum in Q4_1, -8 scale in Q4_0, else 0.
+
+    Raises:
+        ValueError: if there is no such kind, or these are no rows of whole blocks of it.
     """
-    parts = blocks.unflatten(-1, (-1, BYTES_PER_BLOCK[kind]))
+    parts = _blocks_of(blocks, kind)
     scale = parts[..., :2].contiguous().view(torch.float16).float()
     if kind == "Q8_0":
         return parts[..., 2:].view(torch.int8), scale, torch.zeros_like(scale)
@@ -63,12 +66,42 @@ def block_parts(
 def dequantise(blocks: UInt8[Tensor, "N bytes"], kind: str) -> Float[Tensor, "N D"]:
     """Return the weights that rows of blocks stand for, in float32; see `block_parts`."""
     codes, scale, offset = block_parts(blocks, kind)
-    return (codes * scale + offset).flatten(1)
+    return (codes * scale + offset).flatten(-2)
+
+
+def are_finite(blocks: UInt8[Tensor, "N bytes"], kind: str) -> bool:
+    """Say whether no block has a scale or a minimum that is nan or infinite."""
+    parts = _blocks_of(blocks, kind)
+    numbers = parts[..., : 4 if kind == "Q4_1" else 2].contiguous().view(torch.float16)
+    return bool(numbers.isfinite().all())
+
+
+def _blocks_of(blocks: UInt8[Tensor, "N bytes"], kind: str) -> UInt8[Tensor, "N n size"]:
+    """Part rows where their blocks end, or refuse what has none of this kind."""
+    if kind not in BYTES_PER_BLOCK:
+        raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(BYTES_PER_BLOCK)}")
+    size = BYTES_PER_BLOCK[kind]
+    if blocks.dtype != torch.uint8 or blocks.dim() < 1 or blocks.shape[-1] % size:
+        raise ValueError(
+            f"blocks is {blocks.dtype} of shape {tuple(blocks.shape)}; it must be uint8, rows of "
+            f"whole blocks of {kind}, {size} bytes each"
+        )
+    return blocks.unflatten(-1, (-1, size))
 
 
 def quantise_rows(weight: Float[Tensor, "N D"]) -> tuple[Int8[Tensor, "N D"], Float[Tensor, " N"]]:
-    """Round each row to eight bits: w = scale * code, the largest weight of a row being 127."""
+    """Round each row to eight bits: w = scale * code, the largest weight of a row being 127.
+
+    Raises:
+        ValueError: if these are no rows of weights, or one of them is nan or infinite.
+    """
+    if weight.dim() != 2 or not weight.is_floating_point():
+        raise ValueError(
+            f"weight is {weight.dtype} of shape {tuple(weight.shape)}; it must be fractions in rows"
+        )
     scale = weight.abs().amax(dim=1).float() / 127
+    if not bool(scale.isfinite().all()):
+        raise ValueError("weight has a nan or is infinite; such numbers have no code")
     codes = (weight / scale.clamp(min=torch.finfo(torch.float32).tiny).unsqueeze(1)).round()
     return codes.to(torch.int8), scale
 
@@ -88,7 +121,10 @@ class BlockLinear(nn.Module):
         super().__init__()
         if kind not in ("Q4_0", "Q4_1"):
             raise ValueError(f"kind is {kind!r}; it must be Q4_0 or Q4_1")
+        if blocks.dim() != 2:
+            raise ValueError(f"blocks has shape {tuple(blocks.shape)}; it must be rows of blocks")
         codes, scale, offset = block_parts(blocks, kind)
+        self.shape = len(codes), codes.shape[1] * BLOCK  # (N, D)
         self.is_packed = "int4" in _KERNELS and len(codes) % 16 == 0
         if self.is_packed:
             # The kernel's weights are (code - 8) scale + zero, its scales lie block by block.
@@ -101,13 +137,20 @@ class BlockLinear(nn.Module):
         self.register_buffer("scales", scales.to(torch.bfloat16))
 
     def forward(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch N"]:
-        """Multiply, in bfloat16."""
+        """Multiply, in bfloat16.
+
+        Raises:
+            ValueError: if `x` is not D wide, or of whole numbers.
+        """
+        _check_vectors(x, self.shape[1])
         if not self.is_packed:
             scale, offset = self.scales
             return F.linear(x, (self.codes * scale + offset).flatten(1).to(x.dtype))
         rows = x.reshape(-1, x.shape[-1]).to(torch.bfloat16)
-        out: Tensor = _KERNELS["int4"](rows, self.codes, BLOCK, self.scales)
-        return out.view(*x.shape[:-1], -1).to(x.dtype)
+        # The kernel knows scales of bfloat16 only, and `model.float()` changes them.
+        scales = self.scales.to(torch.bfloat16)
+        out: Tensor = _KERNELS["int4"](rows, self.codes, BLOCK, scales)
+        return out.view(*x.shape[:-1], self.shape[0]).to(x.dtype)
 
 
 class RowLinear(nn.Module):
@@ -118,16 +161,27 @@ class RowLinear(nn.Module):
 
     def __init__(self, codes: Int8[Tensor, "N D"], scale: Float[Tensor, " N"]) -> None:
         super().__init__()
+        if codes.dtype != torch.int8 or codes.dim() != 2 or scale.shape != codes.shape[:1]:
+            raise ValueError(
+                f"codes is {codes.dtype} of shape {tuple(codes.shape)} and scale has shape "
+                f"{tuple(scale.shape)}; they must be int8 in rows, and one number a row"
+            )
         self.register_buffer("codes", codes)
         self.register_buffer("scale", scale.to(torch.bfloat16))
 
     def forward(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch N"]:
-        """Multiply, in bfloat16."""
+        """Multiply, in bfloat16.
+
+        Raises:
+            ValueError: if `x` is not D wide, or of whole numbers.
+        """
+        _check_vectors(x, self.codes.shape[1])
         rows = x.reshape(-1, x.shape[-1])
         if "int8" not in _KERNELS or len(rows) > MOST_ROWS or x.device.type != "cpu":
             return F.linear(x, self.codes.to(x.dtype)) * self.scale.to(x.dtype)
-        out: Tensor = _KERNELS["int8"](rows.to(torch.bfloat16), self.codes, self.scale)
-        return out.view(*x.shape[:-1], -1).to(x.dtype)
+        scale = self.scale.to(torch.bfloat16)
+        out: Tensor = _KERNELS["int8"](rows.to(torch.bfloat16), self.codes, scale)
+        return out.view(*x.shape[:-1], len(self.codes)).to(x.dtype)
 
 
 class RowEmbedding(RowLinear):
@@ -147,6 +201,36 @@ class RowEmbedding(RowLinear):
         return RowLinear.forward(self, x)
 
 
+def _check_vectors(x: Tensor, width: int) -> None:
+    """Refuse what the kernels would cut to whole numbers, or name by letters of their own."""
+    if not x.is_floating_point() or x.dim() < 1 or x.shape[-1] != width:
+        raise ValueError(
+            f"x is {x.dtype} of shape {tuple(x.shape)}; it must be vectors of {width} fractions"
+        )
+
+
+class Head(nn.Linear):
+    """A layer that a task adds, in its own precision: what is below may have 16 bits, or fewer."""
+
+    def forward(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch N"]:
+        """Multiply, in the precision of the weights."""
+        return super().forward(x.to(self.weight.dtype))
+
+
+def refuse_few_bits(modules: Mapping[str, nn.Module]) -> None:
+    """Refuse layers that are to learn, but whose weights are codes.
+
+    Raises:
+        ValueError: naming the first.
+    """
+    for name, module in modules.items():
+        if isinstance(module, BlockLinear | RowLinear):
+            raise ValueError(
+                f"{name} has weights of few bits, which cannot learn; load the model with "
+                'precision="float32" or "bfloat16"'
+            )
+
+
 def joined(layers: Sequence[Any]) -> Callable[[Tensor], Tensor]:
     """Return one product in place of several of the same rows: their outputs side by side.
 
@@ -164,9 +248,10 @@ def joined(layers: Sequence[Any]) -> Callable[[Tensor], Tensor]:
         scales = layers[0].scales
         if len(layers) > 1:  # its parts lie apart in it, so that the layers keep theirs
             scales = torch.cat([layer.scales for layer in layers], dim=1)
+        scales = scales.to(torch.bfloat16)
         return lambda x: _KERNELS["int4"](x.to(torch.bfloat16), codes, BLOCK, scales)
     if kinds == {RowLinear} and "int8" in _KERNELS and layers[0].codes.device.type == "cpu":
-        codes, scale = _one_array(layers, "codes"), _one_array(layers, "scale")
+        codes, scale = _one_array(layers, "codes"), _one_array(layers, "scale").to(torch.bfloat16)
         return lambda x: _KERNELS["int8"](x.to(torch.bfloat16), codes, scale)
     if len(layers) == 1:
         return layers[0]

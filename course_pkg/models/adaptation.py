@@ -23,6 +23,7 @@ from torch.nn import functional as F
 from course_pkg.common.checks import is_model, real_number, whole_numbers
 from course_pkg.layers.attention import padding_mask
 from course_pkg.layers.inputs import check_lengths, check_rows
+from course_pkg.layers.low_bit import Head, refuse_few_bits
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT
 from course_pkg.models.loss import count_tags, nats_per_label, nats_per_tag
@@ -241,7 +242,7 @@ def new_head(d_model: int, n_outputs: int, generator: torch.Generator | None = N
         ValueError: if n_outputs is below 1.
     """
     whole_numbers(n_outputs=n_outputs)
-    head = nn.Linear(d_model, n_outputs)
+    head = Head(d_model, n_outputs)
     nn.init.normal_(head.weight, std=0.02, generator=generator)
     nn.init.zeros_(head.bias)
     return head
@@ -254,9 +255,10 @@ def add_tokens(model: GPT, n_tokens: int, generator: torch.Generator | None = No
     is learned with the task (Radford et al. 2018, section 3.2). A BERT has such tokens already.
 
     Raises:
-        ValueError: if n_tokens is below 1, or the model has LoRA at its output.
+        ValueError: if n_tokens is below 1, the model has LoRA at its output or a table of few bits.
     """
     whole_numbers(n_tokens=n_tokens)
+    refuse_few_bits({"embedding": model.embedding})
     if isinstance(model.unembedding, LoRALinear):
         raise ValueError("unembedding has LoRA; add tokens first, or call merge_lora")
     first = model.vocab_size
@@ -358,25 +360,22 @@ def add_lora(
     targets: str | Sequence[str] = ("attention.query", "attention.value"),
     generator: torch.Generator | None = None,
 ) -> list[nn.Parameter]:
-    """Freeze what is pretrained and put a thin layer beside some of its linear ones, in place.
+    """Freeze what is pretrained, and put thin layers beside linear ones; return their parameters.
 
-    Pretrained is the GPT or BERT in `model`, or all of it if there is none: the new head of a
-    classifier stays as trainable as it is. Called again, for other layers, it leaves the thin ones
-    that are there trainable.
+    It is done in place. Pretrained is the GPT or BERT in `model`, or all of it if there is none:
+    the new head of a classifier stays as trainable as it is. Called again, for other layers, it
+    leaves the thin ones that are there trainable.
 
     Args:
         targets: ends of the names of the layers to adapt; the default is that of Hu et al. 2022.
-
-    Returns:
-        the new parameters: two for each adapted layer.
 
     Raises:
         ValueError: if a target names no linear layer of what is pretrained, or one adapted already;
             or if that is frozen for good, as `is_frozen` makes it. The model is then as it was.
     """
     is_model(model)
-    targets = (targets,) if isinstance(targets, str) else tuple(targets)
-    if not targets or "" in targets:
+    targets = (targets,) if isinstance(targets, str) else tuple(targets or ())
+    if not targets or "" in targets or not all(isinstance(target, str) for target in targets):
         raise ValueError(f"targets is {targets}; name the ends of the layers to adapt")
     if any(isinstance(module, Features) and module.is_frozen for module in model.modules()):
         raise ValueError(
@@ -388,6 +387,7 @@ def add_lora(
     is_theirs = {id(module) for part in pretrained for module in part.modules()}
     named = list(model.named_modules(remove_duplicate=False))
     adapted = {name for name, module in named if isinstance(module, LoRALinear)}
+    refuse_few_bits({name: module for name, module in named if name.endswith(targets)})
     chosen = {
         name: module
         for name, module in named

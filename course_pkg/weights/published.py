@@ -15,7 +15,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from course_pkg.common.checks import flags
 from course_pkg.common.devices import available_memory, return_freed_memory, usable_device
+from course_pkg.common.files import path_of
 from course_pkg.layers.low_bit import BlockLinear, RowEmbedding, RowLinear, quantise_rows
 from course_pkg.models.gpt import GPT
 from course_pkg.models.inference import without_weights
@@ -123,7 +125,8 @@ def load_published(
         file: where the model's file is, if not in the installed package.
         any_file: take the file even if it is not the published one: any GGUF file of LLaMA's
             structure with byte pairs, stored as Q4_0, Q4_1, Q8_0, F16 or F32.
-        precision: a key of `PRECISIONS`; in all but float32 the model computes in bfloat16.
+        precision: a key of `PRECISIONS`; in all but float32 the model computes in bfloat16. What
+            is held in "int8" or "blocks" does not train.
         device: where the weights go.
 
     Raises:
@@ -131,14 +134,19 @@ def load_published(
         ValueError: if there is no such model, the file is damaged or another, or there is less
             memory than the weights take.
     """
-    if name not in PUBLISHED:
-        raise ValueError(f"name is {name!r}; it must be one of {', '.join(PUBLISHED)}")
-    if precision not in PRECISIONS:
-        raise ValueError(f"precision is {precision!r}; it must be one of {', '.join(PRECISIONS)}")
+    for what, value, choices in (
+        ("name", name, tuple(PUBLISHED)),
+        ("precision", precision, tuple(PRECISIONS)),
+    ):
+        if value not in choices:
+            raise ValueError(f"{what} is {value!r:.40}; it must be one of {', '.join(choices)}")
+    flags(any_file=any_file)
     published, device = PUBLISHED[name], usable_device(device)
     if precision == "blocks" and device.type != "cpu":
         raise ValueError(f"precision is 'blocks' and device {device}; such blocks need the CPU")
-    path = published_path(name) if file is None else Path(file)
+    if not isinstance(file, str | Path | None):
+        raise ValueError(f"file is {file!r:.40}; it must be a path")
+    path = published_path(name) if file is None else path_of(file)
     try:
         sha256, size = (None, None) if any_file else (published.sha256, published.size)
         read = read_gguf(path, sha256=sha256, size=size)
@@ -156,6 +164,8 @@ def load_published(
     return_freed_memory()
     card = _card_of(read.fields, path) if any_file else published.card
     template = read.fields.get("tokenizer.chat_template")
+    if not isinstance(template, str | None):
+        raise ValueError(f"tokenizer.chat_template is {template!r:.40}; it must be a text")
     return PublishedModel("gpt", model, tokenizer, card, template, _stop_ids(read, tokenizer))
 
 
@@ -180,7 +190,8 @@ def build_gpt(read: GGUFModel, precision: str = "float32") -> GPT:
     """Build our `GPT` from a file's arrays, held in one of `PRECISIONS`.
 
     Raises:
-        ValueError: if an array is missing, or has another shape than the structure says.
+        ValueError: if an array is missing, has another shape than the structure says, or a weight
+            that is nan or infinite.
     """
     with without_weights():  # a place to put the weights, without drawing any
         model = GPT(read.config)
@@ -192,18 +203,20 @@ def build_gpt(read: GGUFModel, precision: str = "float32") -> GPT:
     dtype = torch.float32 if precision == "float32" else torch.bfloat16
     weights = {}
     for name, array in read.arrays.items():
-        if array.n_weights != torch.Size(wanted[name]).numel():
-            raise ValueError(
-                f"{name} has {array.n_weights:,} weights; the structure says {wanted[name]}"
-            )
+        if array.shape != wanted[name]:
+            shape = tuple(array.shape)
+            raise ValueError(f"{name} has shape {shape}; the structure says {wanted[name]}")
+        if not array.is_finite:
+            raise ValueError(f"{name} has a weight that is nan or infinite; is the file damaged?")
         module = _low_bit_module(name, array, precision)
         if module is None:
-            weight = array.dequantised().to(dtype).reshape(wanted[name])
+            weight = array.dequantised().to(dtype)
             weights[name] = weight.clone() if weight.data_ptr() == array.data.data_ptr() else weight
         else:
             model.set_submodule(name.removesuffix(".weight"), module)
     model.load_state_dict(weights, assign=True, strict=False)  # all were counted above
-    return model
+    # Codes do not train, and no gradient comes through them: a trainer finds nothing, and says so.
+    return model.requires_grad_(precision in ("float32", "bfloat16"))
 
 
 def _low_bit_module(name: str, array: StoredArray, precision: str) -> nn.Module | None:
@@ -223,7 +236,7 @@ def _low_bit_module(name: str, array: StoredArray, precision: str) -> nn.Module 
 
 def _check_memory(read: GGUFModel, precision: str) -> None:
     free = available_memory()
-    n_weights = sum(array.n_weights for array in read.arrays.values())
+    n_weights = sum(array.shape.numel() for array in read.arrays.values())
     needed = n_weights * PRECISIONS[precision]
     if free is None or needed <= free:
         return

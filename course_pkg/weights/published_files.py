@@ -21,8 +21,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_pkg.common.checks import check_id
-from course_pkg.layers.low_bit import BYTES_PER_BLOCK, dequantise
+from course_pkg.common.checks import check_id, real_number
+from course_pkg.layers.low_bit import BLOCK, BYTES_PER_BLOCK, are_finite, dequantise
 from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.text.tokenizers import BytePairTokenizer
 from course_pkg.text.tokenizers.byte_pair import DIGITS_PATTERN, GPT2_PATTERN, from_printable
@@ -94,11 +94,19 @@ class StoredArray:
         return [StoredArray(self.kind, part) for part in self.data.split(n)]
 
     @property
-    def n_weights(self) -> int:
-        """How many weights it holds."""
+    def shape(self) -> torch.Size:
+        """Of the weights that it holds."""
         if self.kind not in BYTES_PER_BLOCK:
-            return self.data.numel()
-        return self.data.numel() // BYTES_PER_BLOCK[self.kind] * 32
+            return self.data.shape
+        *rows, n_bytes = self.data.shape
+        return torch.Size([*rows, n_bytes // BYTES_PER_BLOCK[self.kind] * BLOCK])
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether no weight is nan or infinite."""
+        if self.kind in BYTES_PER_BLOCK:
+            return are_finite(self.data, self.kind)
+        return bool(self.data.isfinite().all())
 
 
 @dataclass(frozen=True)
@@ -162,7 +170,11 @@ def read_gguf(path: Path, *, sha256: str | None = None, size: int | None = None)
         data = torch.from_numpy(array.data)
         heads = {"query": config.n_heads, "key": config.n_kv_heads or config.n_heads}
         n_heads = heads.get(ours.split(".")[-2])
-        arrays[ours] = StoredArray(kind, data if n_heads is None else _in_halves(data, n_heads))
+        if n_heads is not None:
+            if len(data) % (2 * n_heads):
+                raise ValueError(f"{name} has {len(data)} rows; {n_heads} heads need an even share")
+            data = _in_halves(data, n_heads)
+        arrays[ours] = StoredArray(kind, data)
     return GGUFModel(config, arrays, fields)
 
 
@@ -176,8 +188,13 @@ def gguf_tokenizer(fields: Mapping[str, Any]) -> BytePairTokenizer:
     cut = fields.get("tokenizer.ggml.pre")
     if cut not in _PATTERNS:
         raise ValueError(f"tokenizer.ggml.pre is {cut!r}; it must be one of {', '.join(_PATTERNS)}")
-    names = ("tokens", "token_type", "merges")
-    tokens, types, merges = (_field(fields, f"tokenizer.ggml.{name}") for name in names)
+    for name in ("add_bos_token", "add_eos_token"):
+        if fields.get(f"tokenizer.ggml.{name}", False):
+            raise ValueError(f"tokenizer.ggml.{name} is True; ours adds no token to a text")
+    kinds = {"tokens": str, "token_type": int, "merges": str}
+    tokens, types, merges = (
+        _list_field(fields, f"tokenizer.ggml.{name}", kind) for name, kind in kinds.items()
+    )
     if unknown := set(types) - {_NORMAL, _CONTROL}:
         raise ValueError(f"tokenizer.ggml.token_type has {min(unknown)}; it must be 1 or 3")
     if len(types) != len(tokens):
@@ -257,15 +274,20 @@ def _config(fields: Mapping[str, Any], *, is_tied: bool) -> TransformerConfig:
         if name.startswith("llama.") and name not in known:
             raise ValueError(f"{name} is {value!r}; our model has no such choice")
     sizes = {ours: _field(fields, f"llama.{theirs}") for ours, theirs in _SIZES.items()}
-    epsilon = _field(fields, "llama.attention.layer_norm_rms_epsilon")
+    name = "llama.attention.layer_norm_rms_epsilon"
+    epsilon = real_number(name, _field(fields, name))
     if abs(epsilon - _NORM_EPS) > 1e-3 * _NORM_EPS:  # it was rounded to float32
+        raise ValueError(f"{name} is {epsilon}; our model has {_NORM_EPS}")
+    n_tokens = len(_list_field(fields, "tokenizer.ggml.tokens", str))
+    if fields.get("llama.vocab_size", n_tokens) != n_tokens:
         raise ValueError(
-            f"llama.attention.layer_norm_rms_epsilon is {epsilon}; our model has {_NORM_EPS}"
+            f"llama.vocab_size is {fields['llama.vocab_size']}; the tokenizer has {n_tokens} tokens"
         )
+    name = "llama.rope.freq_base"
     config = TransformerConfig(
-        vocab_size=len(_field(fields, "tokenizer.ggml.tokens")),
+        vocab_size=n_tokens,
         positions="rotary",
-        rotary_base=float(fields.get("llama.rope.freq_base", 10_000.0)),
+        rotary_base=real_number(name, fields.get(name, 10_000.0)),
         norm="rms",
         activation="swiglu",
         has_bias=False,
@@ -304,6 +326,14 @@ def _field(fields: Mapping[str, Any], name: str) -> Any:
     if name not in fields:
         raise ValueError(f"the file lacks {name}")
     return fields[name]
+
+
+def _list_field(fields: Mapping[str, Any], name: str, kind: type) -> list[Any]:
+    found = _field(fields, name)
+    if not isinstance(found, list) or not all(isinstance(item, kind) for item in found):
+        what = "texts" if kind is str else "whole numbers"
+        raise ValueError(f"{name} is {found!r:.40}; it must be a list of {what}")
+    return found
 
 
 def _require(fields: Mapping[str, Any], name: str, value: str, meaning: str) -> None:

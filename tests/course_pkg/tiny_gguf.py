@@ -90,6 +90,7 @@ def write(
         "tokenizer.chat_template": TEMPLATE,
     }
     add = {int: writer.add_uint32, float: writer.add_float32, str: writer.add_string}
+    add[bool] = writer.add_bool
     for name, value in (fields | (changes or {})).items():
         if value is not None:
             add.get(type(value), writer.add_array)(name, value)

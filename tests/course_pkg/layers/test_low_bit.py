@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -54,6 +55,14 @@ def test_a_block_by_hand():
     assert weights[0] == 0.5 * 15 - 1
     assert weights[16] == 0.5 * 3 - 1
     assert weights[1] == -1
+
+
+@pytest.fixture
+def without_jaxtyping():
+    """As where the package is used: types are checked in the tests alone."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(params=["kernels", "plain"])
@@ -124,7 +133,45 @@ def test_a_table_of_rows_looks_up_and_compares(rng):
         table(torch.tensor([[11]]))
 
 
-def test_other_blocks_are_refused():
+def test_what_a_kernel_would_cut_or_name_by_letters_is_refused(rng, kernels, without_jaxtyping):
+    layers = [
+        BlockLinear(random_blocks("Q4_1", 48, 64, rng), "Q4_1"),
+        RowLinear(*quantise_rows(torch.randn(48, 64, generator=rng))),
+    ]
+    for layer in layers:
+        for x in (torch.randn(2, 65), torch.randn(20, 32), torch.arange(64)[None]):
+            with pytest.raises(ValueError, match=r"x is .*; it must be vectors of 64 fractions"):
+                layer(x)
+        assert layer(torch.empty(0, 64)).shape == (0, 48)
+
+
+def test_codes_and_scales_that_do_not_fit_are_refused(rng, without_jaxtyping):
+    codes, scale = quantise_rows(torch.randn(4, 8, generator=rng))
+    for wrong in (
+        (codes, scale[:1]),
+        (codes, scale[:3]),
+        (codes.float(), scale),
+        (codes[0], scale),
+    ):
+        with pytest.raises(ValueError, match="they must be int8 in rows, and one number a row"):
+            RowLinear(*wrong)
+    for weight in (torch.ones(2, 4).int(), torch.ones(4)):
+        with pytest.raises(ValueError, match="it must be fractions in rows"):
+            quantise_rows(weight)
+    for number in (torch.nan, torch.inf):
+        with pytest.raises(ValueError, match="weight has a nan or is infinite"):
+            quantise_rows(torch.tensor([[1.0, number]]))
+
+
+def test_other_blocks_are_refused(without_jaxtyping):
+    blocks = torch.zeros(2, 40, dtype=torch.uint8)
+    with pytest.raises(ValueError, match="kind is 'Q5_0'; it must be one of Q4_0, Q4_1, Q8_0"):
+        dequantise(blocks, "Q5_0")
+    for wrong in (blocks.float(), blocks.long(), blocks[:, :39]):
+        with pytest.raises(ValueError, match="it must be uint8, rows of whole blocks of Q4_1"):
+            dequantise(wrong, "Q4_1")
+    with pytest.raises(ValueError, match=r"blocks has shape \(40,\); it must be rows of blocks"):
+        BlockLinear(blocks[0], "Q4_1")
     with pytest.raises(ValueError, match="kind is 'Q8_0'; it must be Q4_0 or Q4_1"):
         BlockLinear(torch.zeros(1, 34, dtype=torch.uint8), "Q8_0")
 

@@ -4,6 +4,7 @@ import dataclasses
 import errno
 import functools
 import random
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
@@ -12,7 +13,11 @@ import tokenizers
 import torch
 from tokenizers import decoders, models, pre_tokenizers
 
+from course_pkg.decoding.streaming import Streamer
+from course_pkg.models.adaptation import TextClassifier, add_lora, add_tokens
+from course_pkg.text.batches import window_batches
 from course_pkg.text.tokenizers import BytePairTokenizer
+from course_pkg.training.trainer import Trainer, TrainerConfig
 from course_pkg.weights import published, published_files
 from course_pkg.weights.published import PRECISIONS, build_gpt, load_published, published_path
 from course_pkg.weights.published_files import gguf_tokenizer, read_gguf
@@ -248,7 +253,18 @@ class TestRefusals:
             ({"tokenizer.ggml.eos_token_id": 999}, "eos_token_id is 999; the vocabulary has 263"),
             ({"tokenizer.ggml.token_type": [1]}, "token_type has 1 entries; .* each of 263"),
             ({"llama.block_count": 1}, "for which the structure has no place"),
-            ({"llama.feed_forward_length": 64}, "weights; the structure says"),
+            ({"llama.feed_forward_length": 64}, r"\(96, 64\); the structure says \(64, 64\)"),
+            ({"llama.vocab_size": 100}, "llama.vocab_size is 100; the tokenizer has 263 tokens"),
+            ({"llama.rope.freq_base": "big"}, "llama.rope.freq_base is 'big'; it must be a number"),
+            (
+                {"llama.attention.layer_norm_rms_epsilon": "x"},
+                "llama.attention.layer_norm_rms_epsilon is 'x'; it must be a number",
+            ),
+            ({"tokenizer.ggml.tokens": "ab"}, "tokens is 'ab'; it must be a list of texts"),
+            ({"tokenizer.ggml.merges": [1]}, r"merges is \[1\]; it must be a list of texts"),
+            ({"tokenizer.ggml.token_type": 1}, "token_type is 1; it must be a list of whole"),
+            ({"tokenizer.ggml.add_bos_token": True}, "add_bos_token is True; ours adds no token"),
+            ({"tokenizer.chat_template": 5}, "chat_template is 5; it must be a text"),
             ({"tokenizer.ggml.model": "llama"}, "tokenizer.ggml.model is 'llama'"),
             ({"tokenizer.ggml.pre": "qwen2"}, "tokenizer.ggml.pre is 'qwen2'; it must be one of"),
         ],
@@ -267,6 +283,42 @@ class TestRefusals:
         path = tiny_gguf.write(tmp_path / "r.gguf", tiny_gguf.oracle(), more=more)
         with pytest.raises(ValueError, match=r"'rope_freqs\.weight', which no rule explains"):
             load(path)
+
+    @pytest.mark.parametrize(
+        ("name", "shape", "message"),
+        [
+            ("attn_k", (tiny_gguf.D, 32), r"key.weight has shape \(64, 32\); .* says \(32, 64\)"),
+            ("attn_norm", (8, 8), r"norms.0.weight has shape \(8, 8\); .* says \(64,\)"),
+            ("attn_output", (64, 8, 8), r"output.weight has shape \(64, 8, 8\); .* \(64, 64\)"),
+            ("attn_q", (65, 64), "attn_q.weight has 65 rows; 4 heads need an even share"),
+        ],
+    )
+    def test_an_array_of_another_shape_is_refused_however_many_numbers_it_has(
+        self, tmp_path, name, shape, message
+    ):
+        name = f"blk.0.{name}.weight"
+        more = {name: np.zeros(shape, np.float32)}
+        path = tmp_path / "m.gguf"
+        tiny_gguf.write(path, tiny_gguf.oracle(), without=name, more=more)
+        with pytest.raises(ValueError, match=message):
+            load(path)
+
+    @pytest.mark.parametrize("number", [np.nan, np.inf])
+    def test_a_weight_that_is_no_number_is_refused(self, tmp_path, number):
+        norm = np.full(tiny_gguf.D, number, np.float32)
+        path = tmp_path / "norm.gguf"
+        more = {"output_norm.weight": norm}
+        tiny_gguf.write(path, tiny_gguf.oracle(), without="output_norm.weight", more=more)
+        with pytest.raises(ValueError, match=r"final_norm.weight has a weight that is nan or inf"):
+            load(path)
+        path = tiny_gguf.write(tmp_path / "block.gguf", tiny_gguf.oracle(), kind="Q4_1")
+        reader = gguf.GGUFReader(path, "r+")
+        table = next(t for t in reader.tensors if t.name == "blk.1.ffn_down.weight")
+        table.data[3, 2:4] = np.array([number], np.float16).view(np.uint8)  # a block's minimum
+        reader.data.flush()
+        for precision in PRECISIONS:
+            with pytest.raises(ValueError, match=r"contract.weight has a weight that is nan or"):
+                load(path, precision=precision)
 
     def test_other_kinds_of_blocks_are_named(self, tmp_path):
         path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle(), kind="Q5_0")
@@ -331,7 +383,7 @@ class TestRefusals:
     )
     def test_too_little_memory_is_said_before(self, tmp_path, monkeypatch, bytes_a_weight, advice):
         path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle())
-        n_weights = sum(a.n_weights for a in read_gguf(path).arrays.values())
+        n_weights = sum(a.shape.numel() for a in read_gguf(path).arrays.values())
         monkeypatch.setattr(published, "available_memory", lambda: bytes_a_weight * n_weights)
         with pytest.raises(ValueError, match=f"GB are free; {advice} other programs$"):
             load(path)
@@ -339,8 +391,22 @@ class TestRefusals:
     def test_unknown_names_are_refused(self):
         with pytest.raises(ValueError, match="name is 'gpt5'; it must be one of smollm2-135m"):
             load_published("gpt5")
-        with pytest.raises(ValueError, match="precision is 'int3'; it must be one of float32"):
-            load_published(precision="int3")
+        for unknown in ("int3", ["int8"], None):
+            with pytest.raises(ValueError, match=r"precision is .*; it must be one of float32"):
+                load_published(precision=unknown)
+
+    def test_what_is_no_path_and_no_truth_value_is_refused(self, tmp_path):
+        for file in (5, b"m.gguf"):
+            with pytest.raises(ValueError, match=r"file is .*; it must be a path"):
+                load_published(file=file)
+        path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle())
+        with pytest.raises(ValueError, match="any_file is 'no'; it must be True or False"):
+            load_published(file=path, any_file="no")
+
+    def test_a_path_may_begin_at_home(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("HOME", str(tmp_path))
+        tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle())
+        assert "Tiny" in load("~/m.gguf").card
 
     def test_without_the_package_it_says_what_installs_it(self, monkeypatch):
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
@@ -354,3 +420,47 @@ def test_what_was_loaded_can_be_trained(tmp_path, rng):
     ids = torch.randint(tiny_gguf.V, (1, 5), generator=rng)
     model(ids, ids)[1].backward()
     assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("precision", ["int8", "blocks"])
+class TestFewBits:
+    @pytest.fixture
+    def few_bits(self, tmp_path, precision):
+        path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle(), kind="Q4_1")
+        return load(path, precision=precision).model
+
+    def test_codes_do_not_learn_and_who_trains_them_is_told(self, few_bits, precision):
+        for change in (add_lora, partial(add_tokens, n_tokens=2)):
+            with pytest.raises(ValueError, match=r"has weights of few bits, which cannot learn"):
+                change(few_bits)
+        batches = window_batches(torch.arange(200) % tiny_gguf.V, 8, 2, seed=0)
+        with pytest.raises(ValueError, match="none of the model's 5 parameters is to be trained"):
+            Trainer(few_bits, batches, TrainerConfig(n_steps=1, lr=1e-3))
+
+    def test_a_head_on_it_learns(self, few_bits, precision, rng):
+        classifier = TextClassifier(few_bits, 2, generator=rng)
+        ids, lengths = torch.arange(18).view(2, 9), torch.tensor([9, 3])
+        _, loss = classifier(ids, lengths=lengths, targets=torch.tensor([0, 1]))
+        loss.backward()
+        assert classifier.output.weight.grad.abs().sum() > 0
+
+    def test_its_norms_may_be_moved_to_another_precision(self, few_bits, precision):
+        ids = torch.arange(9)[None]
+        expected = logits_of(few_bits, ids).float()
+        found = logits_of(few_bits.float(), ids)
+        assert (found - expected).std() < 0.02 * expected.std()  # bfloat16 rounds no less
+        first, second = (
+            [*Streamer(model).stream(ids[0].tolist(), 4, temperature=0)]
+            for model in (few_bits, few_bits.to(torch.bfloat16))
+        )
+        assert len(first) == len(second) == 4
+
+
+def test_a_head_on_a_model_of_16_bits_learns(tmp_path, rng):
+    model = load(tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle()), precision="bfloat16")
+    classifier = TextClassifier(model.model, 2, generator=rng)
+    ids, lengths = torch.arange(18).view(2, 9), torch.tensor([9, 3])
+    logits, loss = classifier(ids, lengths=lengths, targets=torch.tensor([0, 1]))
+    loss.backward()
+    assert logits.dtype == torch.float32
+    assert model.model.embedding.weight.grad is not None

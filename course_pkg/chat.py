@@ -7,9 +7,11 @@ The weights stay as they are in the file, in blocks of four bits; `make publishe
 """
 
 import argparse
+import importlib
 import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,6 +53,11 @@ class Chat:
         n_tokens: int = 256,
         **knobs: Any,
     ) -> None:
+        if not isinstance(loaded, PublishedModel):
+            raise ValueError(
+                f"loaded is {type(loaded).__name__}; it must be what load_published returns, which "
+                "knows how its makers wrote conversations"
+            )
         model: Any = loaded.model
         whole_numbers(context=context, n_tokens=n_tokens)
         if system is not None:
@@ -69,7 +76,7 @@ class Chat:
         self.n_forgotten = 0
         # A template that fails, or knobs that mean nothing, are found before anything is said.
         self._fitting([{"role": "user", "content": ""}])
-        self._streamer.stream([0], n_tokens, **knobs)
+        self._tokens([0])
 
     def clear(self) -> None:
         """Begin again."""
@@ -89,17 +96,20 @@ class Chat:
         self.messages, self.n_forgotten = said, n_forgotten
         reply = {"role": "assistant", "content": ""}
         self.messages.append(reply)
-        stop_ids = self.loaded.stop_ids
-        tokens = self._streamer.stream(
-            ids, self.n_tokens, stop_ids=stop_ids, draft=prompt_lookup, **self.knobs
-        )
-        for piece in pieces(self.loaded.tokenizer, tokens):
+        for piece in pieces(self.loaded.tokenizer, self._tokens(ids)):
             reply["content"] += piece
             yield piece
 
+    def _tokens(self, ids: list[int]) -> Iterator[int]:
+        stop_ids = self.loaded.stop_ids
+        return self._streamer.stream(
+            ids, self.n_tokens, stop_ids=stop_ids, draft=prompt_lookup, **self.knobs
+        )
+
     def _fitting(self, said: list[dict[str, str]]) -> tuple[list[int], int]:
         """Return the ids of what fits, and how many of the oldest messages were left out."""
-        for n_left_out in range(0, len(said), 2):  # a question goes with its answer
+        # A question goes with its answer; and what did not fit before will not fit again.
+        for n_left_out in range(self.n_forgotten, len(said), 2):
             ids = self._ids(said[n_left_out:])
             if len(ids) <= self._room:
                 return ids, n_left_out
@@ -153,6 +163,9 @@ def chat(options: argparse.Namespace) -> int:
     )
     is_terminal = sys.stdin.isatty()
     if is_terminal:
+        # With it `input` knows arrows and earlier lines, and takes more than 4,095 characters.
+        with suppress(ImportError):
+            importlib.import_module("readline")
         print(f"{loaded.card.splitlines()[0].lstrip('# ')}. {_HELP}.")
     while (text := _asked("you> " if is_terminal else "")) is not None:
         if text in ("/quit", "/exit"):
@@ -167,13 +180,18 @@ def chat(options: argparse.Namespace) -> int:
 
 
 def _asked(prompt: str) -> str | None:
-    """Return a line of input; None at its end, or where Ctrl-C was pressed."""
+    """Return a line of input; None at its end. Ctrl-C drops a line: it may come after an answer."""
     try:
         return input(prompt).strip()
-    except (EOFError, KeyboardInterrupt):
+    except EOFError:
         if prompt:
             print()
         return None
+    except KeyboardInterrupt:
+        if not prompt:
+            return None
+        print(f"\n({_HELP})")
+        return ""
 
 
 def _answer(talk: Chat, text: str) -> None:

@@ -30,13 +30,18 @@ def conversation_ids(
 
     Raises:
         ModuleNotFoundError: if Jinja is not installed.
-        ValueError: if there is no template, it fails, or a role is unknown.
+        ValueError: if there is no template, it fails or writes what it does not know, or what
+            should be a message is none, or its role unknown.
     """
     if not template:
         raise ValueError(
             "the model's file has no chat template; it can go on with a text: complete"
         )
-    for message in messages:
+    for number, message in enumerate(messages):
+        if not isinstance(message, Mapping) or not {"role", "content"} <= message.keys():
+            raise ValueError(
+                f'messages[{number}] is {message!r:.40}; it must have a "role" and a "content"'
+            )
         if message["role"] not in ROLES:
             raise ValueError(f"role is {message['role']!r}; it must be one of {', '.join(ROLES)}")
     hidden = [
@@ -57,13 +62,27 @@ def conversation_ids(
 
 def _render(template: str, messages: list[dict[str, str]]) -> str:
     # Here, so that a machine without it has all the rest.
-    from jinja2 import TemplateError
+    from jinja2 import TemplateError, Undefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+    class Unknown(Undefined):
+        """Counts as false, and is nothing to be written: it would be left out in silence."""
+
+        __str__ = Undefined._fail_with_undefined_error
+
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, undefined=Unknown
+    )
     try:
         return environment.from_string(template).render(
             messages=messages, add_generation_prompt=True
         )
-    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+    except (
+        TemplateError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+        LookupError,
+        RecursionError,
+    ) as error:
         raise ValueError(f"the model's chat template fails: {error}") from error

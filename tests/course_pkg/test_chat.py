@@ -1,6 +1,8 @@
 """A user's way to a model that talks: look, complete, chat; with the package and without."""
 
+import contextlib
 import io
+import os
 import re
 import sys
 from importlib.util import find_spec
@@ -188,6 +190,32 @@ class TestChat:
         chat._answer(talk, "hello")
         assert "(stopped)" not in capsys.readouterr().out
 
+    def test_a_long_talk_is_not_laid_out_from_its_beginning_each_time(self, loaded, monkeypatch):
+        talk, n_laid_out = Chat(loaded, context=110, n_tokens=4, temperature=0), []
+        ids_of = talk._ids
+
+        def ids(said):
+            n_laid_out.append(len(said))
+            return ids_of(said)
+
+        monkeypatch.setattr(talk, "_ids", ids)
+        for number in range(20):
+            n_laid_out.clear()
+            list(talk.answer(f"question {number}"))
+            assert len(n_laid_out) <= 3
+        assert talk.n_forgotten > 30
+        talk.clear()
+        list(talk.answer("question"))
+        assert talk.n_forgotten == 0
+
+    def test_what_has_no_template_or_means_nothing_is_refused_before_anything_is_said(self, loaded):
+        for other in (loaded.model, None):
+            with pytest.raises(ValueError, match=r"loaded is .*; it must be what load_published"):
+                Chat(other)
+        for knobs in ({"stop_ids": [5]}, {"draft": None}, {"temprature": 1}):
+            with pytest.raises(TypeError, match=next(iter(knobs))):
+                Chat(loaded, context=110, n_tokens=4, **knobs)
+
     def test_a_system_message_stays_first(self, loaded):
         plain = Chat(loaded, context=100, n_tokens=5, temperature=0)
         told = Chat(loaded, system="Rhyme.", context=100, n_tokens=5, temperature=0)
@@ -197,6 +225,34 @@ class TestChat:
 
 def interrupt(text):
     raise KeyboardInterrupt
+
+
+class TestTerminal:
+    def test_ctrl_c_that_comes_after_the_answer_does_not_end_the_talk(self, monkeypatch, capsys):
+        monkeypatch.setattr("builtins.input", interrupt)
+        assert chat._asked("you> ") == ""
+        assert "Ctrl-D ends" in capsys.readouterr().out
+        assert chat._asked("") is None
+
+    @pytest.mark.exhaustive
+    def test_a_talk_in_a_terminal(self, tiny):
+        """A line longer than a terminal's own, an arrow key, Ctrl-C twice, and the end."""
+        pty = pytest.importorskip("pty")
+        own = ("--file", tiny, "--any", "--context", 100, "--tokens", 5, "--seed", 1)
+        child, terminal = pty.fork()
+        if child == 0:
+            os.execv(sys.executable, [sys.executable, "-m", "course_pkg", "chat", *map(str, own)])
+        said, shown = ["x" * 5000 + "\n", "ac\x1b[Db\n", "\x03", "\x03", "/quit\n"], ""
+        with contextlib.suppress(OSError):  # the terminal is gone when the program has ended
+            while piece := os.read(terminal, 4096):
+                shown += piece.decode(errors="replace")
+                if said and shown.endswith("you> "):
+                    os.write(terminal, said.pop(0).encode())
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert not said
+        assert "tokens with what the template adds; it must be at most 95" in shown
+        assert int(re.search(r"that is (\d,\d+) tokens", shown)[1].replace(",", "")) >= 5000
+        assert shown.count(f"({chat._HELP})") == 2
 
 
 class TestText:

@@ -64,3 +64,24 @@ def test_a_template_that_is_missing_or_fails_or_breaks_out_is_an_error(
 def test_an_unknown_role_is_refused(tokenizer):
     with pytest.raises(ValueError, match="role is 'root'; it must be one of system, user, assista"):
         conversation_ids(tiny_gguf.TEMPLATE, tokenizer, [{"role": "root", "content": ""}])
+
+
+@pytest.mark.parametrize("messages", ["hello", [{"content": "x"}], [{"role": "user"}], [None]])
+def test_what_is_no_message_is_refused(tokenizer, messages):
+    with pytest.raises(ValueError, match=r'messages\[0\] is .*; it must have a "role" and a'):
+        conversation_ids(tiny_gguf.TEMPLATE, tokenizer, messages)
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("{{ bos_token }}{{ messages[0].content }}", "'bos_token' is undefined"),
+        ("{{ messages[0].content ~ date }}", "'date' is undefined"),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "recursion"),
+    ],
+)
+def test_what_a_template_does_not_know_is_not_left_out_in_silence(tokenizer, template, message):
+    with pytest.raises(ValueError, match=f"the model's chat template fails: .*{message}"):
+        conversation_ids(template, tokenizer, TALK)
+    asks = "{% if tools %}{{ tools }}{% endif %}{{ messages[-1].content }}"
+    assert conversation_ids(asks, tokenizer, TALK) == tokenizer.encode("the end")

@@ -15,6 +15,11 @@
       8: { name: "Q8_0", bits: 8, bytes: 34 }, // d, 32 codes
     };
     const F32 = 0, BLOCK = 32;
+    const OTHER_KINDS = { 0: "F32", 1: "F16", 6: "Q5_0", 7: "Q5_1", 10: "Q2_K", 11: "Q3_K", 12: "Q4_K", 13: "Q5_K", 14: "Q6_K", 30: "BF16" };
+    const FIELDS = [ // all that may be said of the structure; as in published_files.py
+      ..."context_length embedding_length attention.head_count attention.head_count_kv block_count feed_forward_length".split(" "),
+      ..."attention.layer_norm_rms_epsilon attention.key_length attention.value_length rope.freq_base rope.dimension_count vocab_size".split(" "),
+    ];
     const MOST_POSITIONS = 1024; // of a text: their keys and values take as much memory as half the weights
     const AT_ONCE = 32; // positions that are read together, so that each weight is fetched once for all of them
     const MEGABYTE = 1e6, PAGE = 65536, MOST_BYTES = 1e9;
@@ -172,6 +177,7 @@
     /** Vocabulary and merges as the engine's Tokenizer takes them: a token is a string with a character for each byte. */
     function tokenizerOf(fields) {
       demand("tokenizer.ggml.model", fields["tokenizer.ggml.model"], "gpt2", ", byte pairs");
+      for (const name of ["add_bos_token", "add_eos_token"]) demand(`tokenizer.ggml.${name}`, fields[`tokenizer.ggml.${name}`] || 0, 0, ": no token is added to a text");
       const cut = field(fields, "tokenizer.ggml.pre");
       if (!CUTS[cut]) throw new Error(`tokenizer.ggml.pre is ${cut}; this page reads ${Object.keys(CUTS).join(" and ")}`);
       const names = field(fields, "tokenizer.ggml.tokens"), types = field(fields, "tokenizer.ggml.token_type");
@@ -196,7 +202,9 @@
     class Llama {
       constructor(memory, { fields, arrays }, n_bytes) {
         demand("general.architecture", fields["general.architecture"], "llama", "");
-        this.fields = fields;
+        for (const [name, value] of Object.entries(fields)) {
+          if (name.startsWith("llama.") && !FIELDS.includes(name.slice(6))) throw new Error(`${name} is ${value}; this page's model has no such choice`);
+        }
         const size = (name) => field(fields, `llama.${name}`);
         this.d_model = size("embedding_length");
         this.d_ff = size("feed_forward_length");
@@ -209,6 +217,8 @@
         this.d_kv = this.n_kv_heads * this.d_head;
         this.context_length = Math.min(size("context_length"), MOST_POSITIONS);
         this.vocab_size = field(fields, "tokenizer.ggml.tokens").length;
+        demand("llama.vocab_size", fields["llama.vocab_size"] ?? this.vocab_size, this.vocab_size, ", as many as there are tokens");
+        if (!(this.base > 0 && this.base < Infinity)) throw new Error(`llama.rope.freq_base is ${this.base}; it must be positive and finite`);
         for (const name of ["rope.dimension_count", "attention.key_length", "attention.value_length"]) {
           demand(`llama.${name}`, fields[`llama.${name}`] ?? this.d_head, this.d_head, "");
         }
@@ -227,11 +237,13 @@
           left.delete(array.name);
           const kind = KINDS[array.kind], wanted = rows === 1 ? [columns] : [columns, rows];
           if (array.shape.join() !== wanted.join()) throw new Error(`${array.name} has the shape ${array.shape.join(" × ")}; the structure says ${wanted.join(" × ")}`);
-          if (rows === 1 ? array.kind !== F32 : !kind) throw new Error(`${array.name} is stored as kind ${array.kind}; this page reads ${rows === 1 ? "F32" : Object.values(KINDS).map(({ name }) => name).join(", ")}`);
+          if (rows === 1 ? array.kind !== F32 : !kind) throw new Error(`${array.name} is stored as ${OTHER_KINDS[array.kind] ?? kind?.name ?? `kind ${array.kind}`}; this page reads ${rows === 1 ? "F32" : Object.values(KINDS).map(({ name }) => name).join(", ")}`);
           if (rows > 1 && columns % BLOCK) throw new Error(`${array.name} has rows of ${columns}; blocks of ${BLOCK} do not fill them`);
           const end = array.start + (rows === 1 ? 4 * columns : (rows * columns * kind.bytes) / BLOCK);
           if (end > n_bytes) throw new Error(`the file has ${n_bytes.toLocaleString("en")} bytes, and ${array.name} ends at ${end.toLocaleString("en")}: it is not whole`);
-          return { start: array.start, rows, columns, n_blocks: columns / BLOCK, ...kind };
+          const found = { start: array.start, rows, columns, n_blocks: columns / BLOCK, ...kind };
+          if (!this.isFinite(found)) throw new Error(`${array.name} has a weight that is no number, or infinite: the file is damaged`);
+          return found;
         };
         this.table = take("token_embd", this.vocab_size, D);
         this.head = stored.has("output.weight") ? take("output", this.vocab_size, D) : this.table;
@@ -268,6 +280,15 @@
         this.scales = view("scales", (AT_ONCE * widest * 4) / BLOCK);
         for (const norm of [this.final_norm, ...this.blocks.flatMap(({ norms }) => norms)]) norm.weight = this.memory.floats(norm.start, D);
         this.angles = Float64Array.from({ length: this.d_head / 2 }, (_, i) => this.base ** ((-2 * i) / this.d_head));
+      }
+
+      /** Whether all numbers are finite; of blocks, what their codes are multiplied by and what is added. */
+      isFinite({ start, rows, columns, n_blocks, bytes, second }) {
+        if (!bytes) return this.memory.floats(start, columns).every(Number.isFinite);
+        const all = new Uint8Array(this.memory.memory.buffer, start, rows * n_blocks * bytes);
+        const is_none = (at) => (all[at + 1] & 0x7c) === 0x7c; // all bits of a half's exponent are set
+        for (let at = 0; at < all.length; at += bytes) if (is_none(at) || (second && is_none(at + second))) return false;
+        return true;
       }
 
       /** T vectors of n numbers in the memory. */

@@ -18,6 +18,7 @@
         this.selected_model = own;
         this.mode = GOES_ON;
         this.messages = [];
+        this.n_left_out = 0; // of the oldest messages: what did not fit before will not fit again
         const names = { [`${own}, ${megabytes[own]} MB`]: own, [`${published.title}, ${published.megabytes} MB`]: published.name };
         this.modes = choices("What it does", [GOES_ON, CHATS], GOES_ON, (mode) => this.choose({ mode }));
         this.said = h("ol", { class: "lm-talk", "aria-label": "What was said so far" });
@@ -129,7 +130,7 @@
       accept(model) {
         this.doubtful = null;
         this.anyway.hidden = true;
-        this.opened = model;
+        Object.assign(this, { opened: model, n_left_out: 0 });
         lm.adopt(model);
         this.choose({});
         const chat = model.system === null ? " It brings no chat template that this page knows." : "";
@@ -150,10 +151,10 @@
         if (this.mode !== CHATS) return super.given(model, prompt);
         const room = model.context_length - lm.Completer.n_tokens, is_open = this.messages.at(-1)?.role === "user";
         const said = [...this.messages.slice(0, is_open ? -1 : undefined), { role: "user", content: prompt.trim() }];
-        for (let n_left_out = 0; n_left_out < said.length; n_left_out += 2) { // a question goes with its answer
+        for (let { n_left_out } = this; n_left_out < said.length; n_left_out += 2) { // a question goes with its answer
           const ids = model.conversation(said.slice(n_left_out));
           if (ids.length > room) continue;
-          this.messages = said;
+          Object.assign(this, { messages: said, n_left_out });
           const notes = n_left_out ? [`The ${n_left_out} oldest messages no longer fit: the model does not see them.`] : [];
           return { ids, prompt: prompt.trim(), notes };
         }
@@ -236,7 +237,7 @@
 
       forget() {
         if (this.state !== "idle") this.state = "stopping";
-        this.messages = [];
+        Object.assign(this, { messages: [], n_left_out: 0 });
         this.showSaid();
         this.say("A new conversation: the model has heard nothing yet.");
       }

@@ -190,6 +190,10 @@ def test_the_published_model_itself(page):
         ({"llama.block_count": 1}, "weight, for which the structure has no place"),
         ({"llama.feed_forward_length": 64}, "shape 64 × 96; the structure says 64 × 64"),
         ({"llama.attention.key_length": 8}, "key_length is 8; this page reads 16"),
+        ({"llama.rope.scaling.type": "linear"}, "scaling.type is linear; this page's model has no"),
+        ({"llama.vocab_size": 100}, "vocab_size is 100; this page reads 263, as many as there are"),
+        ({"llama.rope.freq_base": 0.0}, "freq_base is 0; it must be positive and finite"),
+        ({"tokenizer.ggml.add_bos_token": True}, "add_bos_token is 1; this page reads 0: no token"),
     ],
 )
 def test_a_file_of_another_structure_is_refused_by_name(page, tmp_path, changes, message):
@@ -212,7 +216,21 @@ def test_a_file_that_is_no_model_or_not_whole_is_refused(page, tmp_path):
         (tmp_path / "bad.gguf").write_bytes(content)
         assert message in page(tmp_path / "bad.gguf", "return 'opened'")
     floats = tiny_gguf.write(tmp_path / "f.gguf", tiny_gguf.oracle(), kind="F16")
-    assert "stored as kind 1; this page reads Q4_0, Q4_1, Q8_0" in page(floats, "return 'opened'")
+    assert "stored as F16; this page reads Q4_0, Q4_1, Q8_0" in page(floats, "return 'opened'")
+
+
+@pytest.mark.browser
+def test_a_weight_that_is_no_number_is_refused(page, tmp_path):
+    for name, number in (("blk.1.ffn_down.weight", np.inf), ("output_norm.weight", np.nan)):
+        path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle(), kind="Q4_1")
+        reader = gguf.GGUFReader(path, "r+")
+        data = next(t for t in reader.tensors if t.name == name).data
+        if data.dtype == np.uint8:
+            data[3, 2:4] = np.array([number], np.float16).view(np.uint8)  # a block's minimum
+        else:
+            data[5] = number
+        reader.data.flush()
+        assert f"{name} has a weight that is no number" in page(path, "return 'opened'")
 
 
 # ---- the figure

@@ -1,6 +1,6 @@
 """What does a thousand times more text buy? MiniLM beside our BERT and naive Bayes, on films.
 
-    COURSE_DATA=DIR python -m benchmarks.chapters.film_labels [--record FILE]
+    COURSE_DATA=DIR python -m benchmarks.chapters.film_labels [--record FILE] [--only ARM]
 
 MiniLM is a BERT of six layers that was distilled from a larger one (Wang et al.
 2020), and then tuned on pairs of sentences (Reimers and Gurevych 2019); its text, its size,
@@ -45,6 +45,11 @@ N_VALID = 400
 PENALTIES = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 MODELS = {"minilm": 2, "bert-small": FIRST_RATE["full"]}
 """Where in `RATES` each begins to search."""
+FROZEN = {f"frozen, {name}": (name, True) for name in MODELS}
+FROZEN["frozen, minilm, new weights"] = ("minilm", False)
+COUNTED = {f"MR, ten-fold: naive Bayes, n-grams up to {order}": order for order in (1, 2)}
+FOLDED = {f"MR, ten-fold: frozen, {name}": name for name in MODELS}
+ARMS = ("naive Bayes", *FROZEN, *COUNTED, *FOLDED, *(f"full, {name}" for name in MODELS))
 
 
 def folds(model: Pretrained, records: Sequence[Labelled], labels: Sequence[str]) -> list[float]:
@@ -77,14 +82,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         what="percent of film reviews labelled rightly, by seed; of MR, by fold",
         n_epochs=N_EPOCHS,
         weights={"minilm": SHA256["all-MiniLM-L6-v2"], "bert-small": digest("bert-small")},
+        arms=ARMS,
     )
     films = FewLabels("sst2_sentences", N_VALID, N_EPOCHS)
     for n_labels in N_LABELS:
         if recording.lacks("naive Bayes", n_labels):
             recording.add("naive Bayes", n_labels, floor(films, n_labels))
     models = {name: Pretrained(name) for name in MODELS}
-    for is_pretrained, name in ((True, "minilm"), (True, "bert-small"), (False, "minilm")):
-        arm = f"frozen, {name}" + ("" if is_pretrained else ", new weights")
+    for arm, (name, is_pretrained) in FROZEN.items():
         if any(recording.lacks(arm, n_labels) for n_labels in N_LABELS):
             results = frozen(
                 films,
@@ -98,15 +103,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 recording.add(arm, n_labels, result)
     task = load_task("mr", source="local")
     records = task.train + task.valid + task.test
-    for order in (1, 2):
-        arm = f"MR, ten-fold: naive Bayes, n-grams up to {order}"
+    for arm, order in COUNTED.items():
         if recording.lacks(arm, len(records)):
             result = {"setting": {"order": order}, "test_accuracy": [ten_fold(records, order)]}
             recording.add(arm, len(records), result)
-    for name, model in models.items():
-        arm = f"MR, ten-fold: frozen, {name}"
+    for arm, name in FOLDED.items():
         if recording.lacks(arm, len(records)):
-            found = folds(model, records, task.labels)
+            found = folds(models[name], records, task.labels)
             recording.add(arm, len(records), {"setting": {}, "test_accuracy": found})
     for n_labels in N_EPOCHS:
         for name, start in MODELS.items():

@@ -1,6 +1,6 @@
 """Compare optimizers, schedules and clipping on one small transformer, each at its own best rate.
 
-    python -m benchmarks.chapters.optimizers [--record FILE]
+    python -m benchmarks.chapters.optimizers [--record FILE] [--only ARM]
 
 The first study changes one thing at a time, from plain SGD to the usual recipe. The second asks
 whether warm-up matters, with norms before and after each sublayer, in a deeper model with Xavier's
@@ -209,31 +209,26 @@ def study(
     }
 
 
-def measure(stories: Stories) -> dict[str, Any]:
-    """Run both studies."""
-    studies: dict[str, dict[str, Any]] = {}
-    for title, arms, exponents in (
-        ("recipes", RECIPES, ()),
-        ("warmups", WARMUPS, tuple(WARMUP_RATES)),
-    ):
-        studies[title] = {}
-        for name, arm in arms.items():
-
-            def loss_of(lr: float, seed: int, arm: Arm = arm) -> float:
-                return final_loss(stories, arm, lr, seed)
-
-            found = studies[title][name] = study(arm, loss_of, exponents)
-            tried = ", ".join(f"{lr:g}: {y and round(y, 3)}" for lr, y in found["tried"])
-            print(f"{name:24} {found['mean']:.4f} ± {found['sd']:.4f}  ({tried})", flush=True)
-    return studies
+STUDIES = {"recipes": (RECIPES, ()), "warmups": (WARMUPS, tuple(WARMUP_RATES))}
+"""By their names in the record: their arms, and rates that all of them try."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure and, on request, record."""
-    recording = Recording(command_line(__doc__, __file__), arguments)
-    recording.begin({"what": "nats per token on 300 validation stories"})
-    settings = {"batch_size": BATCH_SIZE, "width": WIDTH, "seeds": SEEDS}
-    recording.finish(measure(load()) | settings)
+    """Measure what is not recorded yet, and record it arm by arm."""
+    names = [name for arms, _ in STUDIES.values() for name in arms]
+    recording = Recording(command_line(__doc__, __file__, arms=names), arguments)
+    recording.begin(
+        {"what": "nats per token on 300 validation stories"},
+        same={"batch_size": BATCH_SIZE, "width": WIDTH, "seeds": SEEDS},
+    )
+    for title, (arms, exponents) in STUDIES.items():
+        for name in recording.missing(arms, within=title):
+            arm = arms[name]
+
+            def loss_of(lr: float, seed: int, arm: Arm = arm) -> float:
+                return final_loss(load(), arm, lr, seed)
+
+            recording.keep(name, study(arm, loss_of, exponents), within=title)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 r"""How many labels does a published model need? SmolLM2 and MiniLM on film reviews.
 
-    COURSE_DATA=DIR python -m benchmarks.chapters.published_labels [--record FILE]
+    COURSE_DATA=DIR python -m benchmarks.chapters.published_labels [--record FILE] [--only ARM]
 
 SmolLM2-135M-Instruct in our own `GPT` (`make published` brings it) reads
 "Review: ...\nSentiment:", and the scores of " positive" and " negative" as the next token are its
@@ -70,6 +70,8 @@ LR, N_VALID, N_DRAWN = 3e-4, 200, 400
 PENALTIES = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 LAYER = 24
 """Whose last position the head reads, set beforehand; 30 is the last."""
+UNTAUGHT = ("two words", "two words, median")
+HEADS = ("head", "head, last layer", "head from words")
 ASKED = ("test", "drawn", "own")
 """All test sentences, `N_DRAWN` of them, and our own."""
 AT_ONCE = 120
@@ -124,6 +126,12 @@ PROMPTS: dict[str, tuple[Callable[[Labelled], str], dict[str, str]]] = {
     "wic": (sense_prompt, {"F": " No", "T": " Yes"}),
 }
 """How a task is asked, and what word stands for each label."""
+
+ARMS = (
+    *(f"{name}: {arm}" for name in PROMPTS for arm in (*UNTAUGHT, *HEADS, "LoRA", "largest class")),
+    *(f"sst2_sentences: {arm}" for arm in ("LoRA, new weights", "naive Bayes")),
+    *(f"sst2_sentences: MiniLM, {arm}" for arm in ("full", "LoRA")),
+)
 
 
 def sick_pairs() -> dict[str, list[Labelled]]:
@@ -330,6 +338,8 @@ class Heads:
             else train.log_softmax(-1).mean(dim=0),
         }
         for arm, offset in middle.items():
+            if not recording.lacks(f"{name}: {arm}", 0):
+                continue
             result: dict[str, Any] = {"setting": {}}
             for part in self.parts:
                 if part in ASKED:
@@ -386,8 +396,8 @@ def drawn_places(task: FewLabels, sizes: Sequence[int]) -> list[int]:
 
 def heads(recording: LabelRecording, name: str, sizes: Sequence[int]) -> None:
     """Record what can be done without moving the model."""
-    arms = ["head", "head, last layer", "head from words"]
-    if all(str(n) in recording.of(f"{name}: {arm}") for n in sizes for arm in arms):
+    results = [(arm, n) for arm in HEADS for n in sizes] + [(arm, 0) for arm in UNTAUGHT]
+    if not any(recording.lacks(f"{name}: {arm}", n) for arm, n in results):
         return
     task, model = Few(name), Published(name)
     asked = asked_parts(task, name)
@@ -419,7 +429,7 @@ def drawn(task: FewLabels) -> list[Labelled]:
 def largest_class(recording: LabelRecording, name: str) -> None:
     """Record what the commonest label of the training texts gets right: the least to beat."""
     arm = f"{name}: largest class"
-    if recording.of(arm):
+    if not recording.lacks(arm, 0):
         return
     task = Few(name)
     (commonest, _), *_ = Counter(record.label for record in task.train).most_common()
@@ -458,7 +468,7 @@ def lora(
     arm = f"{name}: LoRA" + ("" if is_pretrained else ", new weights")
     setting = {"lr": LR} | ({"n_epochs": n_epochs} if n_epochs is not None else {})
     before = recording.of(arm).get(str(n_labels), {"setting": setting, "drawn_accuracy": []})
-    if len(before["drawn_accuracy"]) > seed:
+    if len(before["drawn_accuracy"]) > seed or not recording.is_wanted(arm):
         return
     task = Few(name)
     made = model.classifier(seed=seed, is_pretrained=is_pretrained)
@@ -524,7 +534,7 @@ def minilm(
     """Train all of MiniLM, or thin layers, at the better of the rates for the first seed; ask."""
     arm = f"sst2_sentences: MiniLM, {'LoRA' if is_lora else 'full'}"
     before = recording.of(arm).get(str(n_labels), {"setting": {}, "test_accuracy": []})
-    if len(before["test_accuracy"]) >= len(seeds):
+    if len(before["test_accuracy"]) >= len(seeds) or not recording.is_wanted(arm):
         return
     task, model, own = Few("sst2_sentences"), Pretrained("minilm"), load_task("our_films")
     lr: float | None = before["setting"].get("lr")
@@ -573,6 +583,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "smollm2-135m": PUBLISHED["smollm2-135m"].sha256,
         },
         seeds=SEEDS,
+        arms=ARMS,
     )
     model, others = Published("sst2_sentences"), [name for name in PROMPTS if "sst2" not in name]
     for name in PROMPTS:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from benchmarks.chapters import label_curve
+from benchmarks.chapters import film_labels, film_pretraining, label_curve, published_labels
 from benchmarks.chapters.label_curve import fit_head, naive_bayes, terms_of, trained
 from course_pkg.text.corpora.labelled_data import Labelled
 
@@ -86,7 +86,11 @@ def test_record_with_other_epochs_is_not_gone_on_with(tmp_path, capsys):
     assert "with n_epochs {'25': 7}; it must be {'25': 30, '100'" in capsys.readouterr().err
 
 
-def test_arms_that_can_be_asked_for_are_those_of_the_record():
+@pytest.mark.parametrize(
+    "benchmark", [label_curve, film_labels, film_pretraining, published_labels]
+)
+def test_arms_that_can_be_asked_for_are_those_of_the_record(benchmark):
     """`--only` refuses others, so a name that is missing here could not be measured by itself."""
-    whole = json.loads((RECORDED / "label_curve.json").read_text())
-    assert set(label_curve.ARMS) == set(whole["arms"])
+    name = benchmark.__name__.rpartition(".")[2]
+    whole = json.loads((RECORDED / f"{name}.json").read_text())
+    assert set(benchmark.ARMS) == set(whole["arms"])

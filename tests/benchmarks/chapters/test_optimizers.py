@@ -1,5 +1,6 @@
 """The comparison of optimizers: how it tunes, and that what it compares differs in one thing."""
 
+import json
 import math
 from dataclasses import asdict
 from itertools import pairwise
@@ -8,6 +9,7 @@ import pytest
 
 from benchmarks.chapters import optimizers
 from benchmarks.chapters.optimizers import RECIPES, WARMUPS, Arm, Stories, rate, study, tune
+from course_pkg.results import benchmark
 
 
 def test_tune_ends_where_both_neighbours_are_worse():
@@ -59,3 +61,17 @@ def test_final_loss_falls_below_a_uniform_guess_and_is_infinite_where_a_run_brea
     assert optimizers.final_loss(stories, arm, 0.01, seed=0) < 0.8 * math.log(5)
     broken = Arm("sgd", "constant", n_warmup=0, n_steps=30)
     assert optimizers.final_loss(stories, broken, 1e20, seed=0) == math.inf
+
+
+def test_each_arm_can_be_measured_by_itself_and_goes_into_the_record(tmp_path, monkeypatch):
+    monkeypatch.setattr(optimizers, "load", lambda: None)
+    monkeypatch.setattr(optimizers, "study", lambda arm, loss_of, exponents: asdict(arm))
+    file = tmp_path / "optimizers.json"
+    optimizers.main(["--record", str(file), "--only", "SGD", "--only", "pre-norm, warm-up"])
+    begun = json.loads(file.read_text())
+    assert (list(begun["recipes"]), list(begun["warmups"])) == (["SGD"], ["pre-norm, warm-up"])
+    optimizers.main(["--record", str(file)])
+    whole, recorded = json.loads(file.read_text()), benchmark("optimizers")
+    assert whole.keys() == recorded.keys()
+    for title in optimizers.STUDIES:
+        assert set(whole[title]) == set(recorded[title])

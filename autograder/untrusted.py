@@ -19,6 +19,7 @@ _BREAK = "\u200b"  # zero width: seen by a parser, not by a person
 _IGNORED = re.compile(r"[^\x21-\x7e]|[\\<]")
 _SCHEMES = ("http", "https", "mailto")
 _LONGEST_SCHEME = 100
+_LONGEST_NUMBER = len("&#x10ffff;")
 _FORMULA_COMMANDS = "bbox|class|cssId|data|definecolor|fcolorbox|href|mmlToken|require|style|url"
 REORDERING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 """Signs nobody sees by which the rest of a line is shown in another order: 0.51 for 15.0."""
@@ -64,8 +65,12 @@ def _without_disguise(entity: re.Match[str]) -> str:
     Nobody needs the number of a letter; and `\h&#114;ef`, outside what Markdown takes for a
     formula, would be a command once the page is there.
     """
-    spells = _LETTERS if entity[0].startswith("&#") else frozenset()
-    hidden = set(html.unescape(entity[0])) & (spells | set("\\$"))
+    is_number = entity[0].startswith("&#")
+    spells = _LETTERS if is_number else frozenset()
+    # A number that is longer than any letter's has zeros before it, or is none that can be read.
+    hidden = (is_number and len(entity[0]) > _LONGEST_NUMBER) or (
+        set(html.unescape(entity[0])) & (spells | set("\\$"))
+    )
     return f"&{_BREAK}{entity[0][1:]}" if hidden else entity[0]
 
 

@@ -27,7 +27,7 @@ from autograder.grading.visible_tests import (
     visible_tests,
 )
 from autograder.inside.messages import Failure, ProbeRequest
-from autograder.intake.repair import RepairedNotebook, repair
+from autograder.intake.repair import RepairedNotebook, first_few, repair
 from autograder.records import (
     Grade,
     Observation,
@@ -169,7 +169,9 @@ class Grader:
         checks = self._released.problem_set.checks
         run, verdicts = self.judge(repaired, task.seed, checks, shown)
         imports = _imported_answers(run, targets, self._references)
-        reasons = (*task.reasons, *repaired.reasons, *run.problems, *imports)
+        problems = first_few(problem for problem in run.problems if problem != STARVED)
+        problems += [STARVED] * (STARVED in run.problems)
+        reasons = (*task.reasons, *repaired.reasons, *problems, *imports)
         state = State.GRADED_WITH_PROBLEMS if reasons else State.GRADED
         if run.tampered:
             state = State.TAMPERED

@@ -30,7 +30,7 @@ AGAIN = (
     'look for an earlier state of it ("Revert Notebook to Checkpoint" in the menu File)'
 )
 """What to do about a file that is no notebook any more."""
-_MOST_COPIES = 10
+_MOST_COPIES = _MOST_NAMED = 10
 _COPY = r"( ?\(\d{1,3}\)|-Copy\d{1,3})?"  # as browsers and Jupyter number copies
 _TIME_FILE = "timestamp.txt"
 _A_COPY = timedelta(hours=1)
@@ -230,7 +230,8 @@ def choose(
     name, chosen = min(usable, key=lambda pair: _rank(pair[0], pair[1], notebook, blank))
     reasons = list(handed.reasons)
     if len(usable) > 1 and not chosen.refusal:
-        names = ", ".join(sorted(other for other, _ in usable))
+        names = ", ".join(sorted(other for other, _ in usable)[:_MOST_NAMED])
+        names += ", ..." * (len(usable) > _MOST_NAMED)
         own, words = f"{notebook}.ipynb", f"{len(usable)} notebooks ({names}); {name} was graded"
         if own != name and own in blank.values():
             words += f", as nothing is written in {own}"

@@ -9,7 +9,7 @@ or moved to a new cell still counts. Whatever is repaired or ignored leaves a re
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from autograder.records import SubmissionRefused
 
 _MAX_CELLS = 2_000
 _MAX_CELL_CHARACTERS = 1 << 20
+_MOST_REASONS = 20
 
 
 @dataclass(frozen=True)
@@ -177,8 +178,7 @@ def repair(data: bytes, released: ReleasedSet) -> RepairedNotebook:
         raise SubmissionRefused(f"{what}; hand in {own}")
     repairer = _Repairer(released, reasons)
     cells = repairer.repair(handed_in)
-    reasons += repairer.summary()
-    return _assemble(cells, released, reasons)
+    return _assemble(cells, released, [*first_few(reasons), *repairer.summary()])
 
 
 def _other_set(cells: Sequence[Cell], released: ReleasedSet) -> str:
@@ -351,6 +351,13 @@ class _Repairer:
         return kept
 
 
+def first_few(reasons: Iterable[str]) -> list[str]:
+    """Return as many reasons as anybody reads: a notebook has cells for thousands."""
+    once = list(dict.fromkeys(reasons))
+    more = len(once) - _MOST_REASONS
+    return [*once[:_MOST_REASONS], f"{more} more like these"] if more > 1 else once
+
+
 def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
@@ -363,7 +370,7 @@ def _assemble(
     cells: Sequence[Cell], released: ReleasedSet, reasons: Sequence[str]
 ) -> RepairedNotebook:
     targets, templates = released.targets, _templates(released)
-    to_run, answers = list(released.setup), dict.fromkeys(targets, "")
+    to_run, written = list(released.setup), {item: list[str]() for item in targets}
     blank: set[str] = set()
     for cell in cells:
         name = cell.origin or ""
@@ -376,12 +383,13 @@ def _assemble(
             to_run.append(cell.source)
             for item, target in targets.items():
                 if cell.origin == f"{item}_answer" or (own and defines(cell.source, target)):
-                    answers[item] = f"{answers[item]}\n\n{cell.source}".strip("\n")
+                    written[item].append(cell.source.rstrip("\n"))
         if template is not None and template.is_answer and template.is_graded:
             # A cell that was put back (number 0) is no answer, but its text may stand elsewhere: a
             # person has to look.
             unchanged = cell.number and cell.text in ("", template.text)
             blank |= {name} if unchanged else set()
+    answers = {item: "\n\n".join(texts).strip("\n") for item, texts in written.items()}
     for item in targets:
         answer, stub = Cell("code", answers[item], {}), templates.get(f"{item}_answer")
         if not answer.text or (stub is not None and answer.text == stub.text):

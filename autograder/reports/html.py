@@ -23,12 +23,16 @@ from autograder.files import as_utf8, write_if_new
 from autograder.untrusted import as_html, as_seen
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_TOKEN = re.compile(
-    # A text that is not closed runs on to the end: every branch is linear in the code's length.
-    r'(?P<s>(?:\b[rbfuRBFU]{1,2})?(?:"""(?:\\[\s\S]|(?!""")[^\\])*(?:"""|\Z)'
-    r"|'''(?:\\[\s\S]|(?!''')[^\\])*(?:'''|\Z)"
+# One that is not closed runs on to the end, also to a backslash that stands last there: whatever a
+# student writes, no branch gives up after it has read far, so all are linear in the code's length.
+PYTHON_STRING = (
+    r'(?:\b[rbfuRBFU]{1,2})?(?:"""(?:\\[\s\S]?|(?!""")[^\\])*(?:"""|\Z)'
+    r"|'''(?:\\[\s\S]?|(?!''')[^\\])*(?:'''|\Z)"
     r'|"(?:\\.|[^"\\\n])*"?'
-    r"|'(?:\\.|[^'\\\n])*'?))"
+    r"|'(?:\\.|[^'\\\n])*'?)"
+)
+_TOKEN = re.compile(
+    rf"(?P<s>{PYTHON_STRING})"
     r"|(?P<c>#[^\n]*)"
     r"|(?P<k>\b(?:False|None|True|and|as|assert|async|await|break|class|continue|def|del|elif|else"
     r"|except|finally|for|from|global|if|import|in|is|lambda|match|nonlocal|not|or|pass|raise"

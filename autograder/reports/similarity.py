@@ -14,6 +14,7 @@ no verdict.
 """
 
 import ast
+import bisect
 import builtins
 import functools
 import itertools
@@ -27,6 +28,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from autograder.reports.html import PYTHON_STRING
 
 K = 6
 """Tokens in each hashed run."""
@@ -48,10 +51,7 @@ _LEAST_PAIRS = 435  # of a class of thirty: two people are not alike sooner beca
 _MAX_CHARACTERS = 100_000
 _KEPT_WORDS = frozenset(keyword.kwlist) | frozenset(dir(builtins))
 _TOKEN = re.compile(
-    r'(?P<string>(?:\b[rbfuRBFU]{1,2})?(?:"""(?:\\[\s\S]|(?!""")[^\\])*(?:"""|\Z)'
-    r"|'''(?:\\[\s\S]|(?!''')[^\\])*(?:'''|\Z)"
-    r'|"(?:\\.|[^"\\\n])*"?'
-    r"|'(?:\\.|[^'\\\n])*'?))"
+    rf"(?P<string>{PYTHON_STRING})"
     r"|(?P<skip>#[^\n]*|\\\n)|(?P<line>\n)|(?P<name>[^\W\d]\w*)|(?P<other>\d[\w.]*|[^\s\w])"
 )
 
@@ -247,8 +247,12 @@ def _spans_without_effect(code: str) -> Iterator[tuple[int, int]]:
     lines = [line + "\n" for line in code.split("\n")]
     starts = [0, *itertools.accumulate(map(len, lines))]
 
+    @functools.cache  # all of a student's code may stand in one line
+    def n_bytes_before(line: int) -> list[int]:
+        return [0, *itertools.accumulate(len(char.encode()) for char in lines[line - 1])]
+
     def place(line: int, n_bytes: int) -> int:
-        return starts[line - 1] + len(lines[line - 1].encode()[:n_bytes].decode())
+        return starts[line - 1] + bisect.bisect_left(n_bytes_before(line), n_bytes)
 
     def begin(node: Any) -> int:
         return place(node.lineno, node.col_offset)

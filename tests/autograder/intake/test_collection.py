@@ -63,6 +63,15 @@ def test_collect_chooses_the_set_s_own_file_and_says_so_when_there_are_several(t
     assert found.reasons == ("2 notebooks (a first try.ipynb, ps1.ipynb); ps1.ipynb was graded",)
 
 
+def test_of_thousands_of_notebooks_some_are_named(tmp_path):
+    for number in range(1_000):
+        _touch(tmp_path / "ada" / f"ps1 {number:04} {'n' * 200}.ipynb")
+    (found,) = collect(tmp_path, "ps1")
+    (reason,) = found.reasons
+    assert reason.startswith("1000 notebooks (ps1 0000 nnn") and len(reason) < 3_000
+    assert "ps1 0009 " in reason and "ps1 0010 " not in reason and ", ...); ps1 0000 " in reason
+
+
 def test_nothing_is_said_to_be_graded_that_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "class.zip", "w") as packed, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the two files of one name

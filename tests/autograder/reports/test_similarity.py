@@ -170,17 +170,31 @@ def test_fingerprint_bears_any_text(code):
     assert all(0 <= line < n_lines for found in lines.values() for line in found)
 
 
-@pytest.mark.parametrize("piece", ['"""', "'", '"\\', "(", "#", "a.", "\n", "x = 1\n"])
+@pytest.mark.parametrize("piece", ['"""', "'", '"\\', "(", "#", "a.", "\n", "x = 1\n", '\\"""\n'])
 def test_fingerprint_takes_time_in_proportion_to_the_length(piece):
-    def cost(repeats):
-        times = []
+    def cost(length):
+        times, code = [], (piece * length)[:length] + "\\"
         for _ in range(3):  # the least: garbage of other tests is collected in any of them
             start = time.process_time()
-            fingerprint_code.__wrapped__(piece * repeats)
+            fingerprint_code.__wrapped__(code)
             times.append(time.process_time() - start)
         return min(times)
 
-    assert cost(16_000) < 16 * 8 * max(cost(1_000), 1e-4)
+    assert cost(96_000) < 16 * 8 * max(cost(6_000), 1e-4)
+
+
+def test_fingerprint_of_one_long_line_costs_the_same_in_any_script():
+    """For each of its names, the line was encoded anew up to there."""
+
+    def cost(word):
+        times = []
+        for _ in range(2):
+            start = time.process_time()
+            fingerprint_code.__wrapped__(f'"{word}";' + "self.a;" * 14_000)
+            times.append(time.process_time() - start)
+        return min(times)
+
+    assert cost("\u4e00") < 4 * cost("a")
 
 
 # ------------------------------------------------------------------ the course's own sets

@@ -243,8 +243,8 @@ def _check_memory(read: GGUFModel, precision: str) -> None:
     fitting = " or ".join(name for name, size in PRECISIONS.items() if n_weights * size <= free)
     advice = f"try precision {fitting}, or end" if fitting else "end"
     raise ValueError(
-        f"the weights take {needed / 1e9:.2f} GB as {precision}, and {free / 1e9:.2f} GB are free; "
-        f"{advice} other programs"
+        f"the weights take {needed / 1e6:,.0f} MB as {precision}, and {free / 1e6:,.0f} MB are "
+        f"free; {advice} other programs"
     )
 
 

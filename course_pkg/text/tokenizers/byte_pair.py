@@ -19,7 +19,7 @@ from typing import Any
 
 import regex
 
-from course_pkg.common.checks import whole_numbers
+from course_pkg.common.checks import flags, whole_numbers
 from course_pkg.common.files import path_of
 from course_pkg.text.tokenizers.merges import Pair, learn_merges, merge_pair
 from course_pkg.text.tokenizers.vocabulary import (
@@ -179,6 +179,7 @@ class BytePairTokenizer:
             ValueError: what is no text.
         """
         check_text(text)
+        flags(parse_special=parse_special)
         if not parse_special:
             # A chain of C functions: no line of Python runs for a word that was met before.
             words = map(itemgetter(0), self._split.finditer(text))

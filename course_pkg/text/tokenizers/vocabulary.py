@@ -87,8 +87,11 @@ def known_ids(ids: Iterable[int], vocab_size: int) -> Iterator[int]:
         raise ValueError(
             f"ids is {type(ids).__name__}{shape}; it must be one list of ids, as encode returns"
         )
+    is_mask = "bool" in str(getattr(ids, "dtype", ""))
     for token in ids:
         try:
+            if is_mask or isinstance(token, bool):
+                raise TypeError  # True would count as 1
             i = operator.index(token)
         except TypeError:
             raise ValueError(f"ids has {token!r}; an id must be a whole number") from None

@@ -93,7 +93,10 @@ def test_decode_takes_one_list_of_ids(tokenizer, ids):
         tokenizer.decode(ids)
 
 
-@pytest.mark.parametrize("ids", [[1.5], ["a"], [[1]], [None], torch.tensor([1.0])], ids=repr)
+NO_NUMBERS = [[1.5], ["a"], [[1]], [None], [True], torch.tensor([1.0]), torch.tensor([True])]
+
+
+@pytest.mark.parametrize("ids", NO_NUMBERS, ids=repr)
 def test_decode_takes_whole_numbers(tokenizer, ids):
     with pytest.raises(ValueError, match=r"^ids has .*; an id must be a whole number"):
         tokenizer.decode(ids)

@@ -385,7 +385,7 @@ class TestRefusals:
         path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle())
         n_weights = sum(a.shape.numel() for a in read_gguf(path).arrays.values())
         monkeypatch.setattr(published, "available_memory", lambda: bytes_a_weight * n_weights)
-        with pytest.raises(ValueError, match=f"GB are free; {advice} other programs$"):
+        with pytest.raises(ValueError, match=f"MB are free; {advice} other programs$"):
             load(path)
 
     def test_unknown_names_are_refused(self):

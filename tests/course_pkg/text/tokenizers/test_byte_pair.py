@@ -189,6 +189,8 @@ def test_special_tokens_are_text_unless_asked_for():
     parsed = TOKENIZER.encode(text, parse_special=True)
     assert parsed == [97, TOKENIZER.eos_id, 98, TOKENIZER.special_ids["[MASK]"]]
     assert TOKENIZER.decode(parsed) == "ab"
+    with pytest.raises(ValueError, match="parse_special is 'no'; it must be True or False"):
+        TOKENIZER.encode(text, parse_special="no")
 
 
 def test_lone_surrogates_become_question_marks():

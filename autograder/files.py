@@ -172,20 +172,28 @@ class OwnFiles:
     ) -> None:
         self._folder, self._list = folder, folder / OWN_FILES
         self._digests = self._read()
-        others = [folder / name for name in names if not self._is_own(name)]
+        others = [folder / name for name in names if not self.is_own(name)]
         if others:
             raise GraderError(
                 f"nothing was written: {', '.join(map(str, others))} was changed since it was "
                 f"made, or was not written by this command; move it away{or_else}"
             )
 
+    def names(self, below: str) -> list[str]:
+        """Return what was written below a folder, named with a slash at its end."""
+        return [name for name in self._digests if name.startswith(below)]
+
     def lists(self, name: str) -> bool:
         """Whether such a file was ever written here."""
         return name in self._digests
 
+    def is_newest(self, name: str, data: bytes) -> bool:
+        """Whether this is what was last written there, whatever stands there now."""
+        return self._digests.get(name, [""])[-1] == hashlib.sha256(data).hexdigest()
+
     def has_changed(self, name: str) -> bool:
         """Whether somebody has changed a file since it was written here."""
-        return self.lists(name) and not self._is_own(name)
+        return self.lists(name) and not self.is_own(name)
 
     def changed(self) -> list[Path]:
         """Return the files that somebody has changed since they were written here."""
@@ -200,20 +208,27 @@ class OwnFiles:
         write_atomically(self._folder / name, data)
         return self._folder / name
 
-    def _read(self) -> dict[str, list[str]]:
-        with contextlib.suppress(OSError, ValueError):
-            listed = json.loads(self._list.read_text(encoding="utf-8"))
-            if isinstance(listed, dict) and all(isinstance(one, list) for one in listed.values()):
-                return listed
-        return {}
+    def delete(self, name: str) -> None:
+        """Delete one that nobody has changed."""
+        (self._folder / name).unlink(missing_ok=True)
+        del self._digests[name]
+        write_atomically(self._list, json.dumps(self._digests, indent=0).encode())
 
-    def _is_own(self, name: str) -> bool:
+    def is_own(self, name: str) -> bool:
+        """Whether nothing stands there, or what was written and nobody has changed since."""
         path = self._folder / name
         if not os.path.lexists(path):
             return True
         if not path.is_file():
             return False
         return hashlib.sha256(path.read_bytes()).hexdigest() in self._digests.get(name, [])
+
+    def _read(self) -> dict[str, list[str]]:
+        with contextlib.suppress(OSError, ValueError):
+            listed = json.loads(self._list.read_text(encoding="utf-8"))
+            if isinstance(listed, dict) and all(isinstance(one, list) for one in listed.values()):
+                return listed
+        return {}
 
 
 def open_beneath(root: Path, parts: Sequence[str], flags: int) -> int:

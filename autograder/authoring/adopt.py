@@ -10,7 +10,6 @@ with the reason.
 """
 
 import ast
-import builtins
 import contextlib
 import copy
 import json
@@ -21,6 +20,7 @@ import sys
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import jupytext
@@ -29,7 +29,6 @@ from nbformat import NotebookNode
 
 from autograder.authoring.course import Course
 from autograder.authoring.locked_tests import (
-    DEFINITIONS,
     as_python,
     bound,
     names_read,
@@ -37,10 +36,11 @@ from autograder.authoring.locked_tests import (
     with_usual_marks,
 )
 from autograder.authoring.nbgrader_settings import unusual_marks
-from autograder.authoring.nbgrader_source import files_read
 from autograder.authoring.notebooks import defines, grading, is_answer, is_autograded
 from autograder.authoring.release import ReleasedSet
+from autograder.authoring.statements import IMPORTS, is_magic, is_partial_credit, leading_to, makes
 from autograder.files import write_folder
+from autograder.handed_out import FOLDER, Files, put, to_hand_out
 from autograder.records import GraderError
 from autograder.temporary import temporary_folder
 
@@ -49,9 +49,11 @@ _OWN_NAMES = {"Check", "asserted", "PARTS", "CHECK"}
 _HIDDEN = re.compile(r"^[^\n]*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*\n?", re.DOTALL | re.M)
 _TRIAL_SECONDS = 300
 _TRIAL = """\
-import json, sys
+import json, pathlib, sys
 from autograder.authoring.replay import tried
-print(json.dumps({path: tried(path) for path in sys.argv[1:]}))
+from autograder.handed_out import read_files
+files = read_files(pathlib.Path(sys.argv[1]))
+print(json.dumps({path: tried(path, files) for path in sys.argv[2:]}))
 """
 
 
@@ -62,13 +64,15 @@ class Adopted:
     Attributes:
         calls: of each test cell that stands in a check now, how many calls it makes.
         left: of each that does not, why.
-        reads: the files beside the notebook that its own cells import or name.
+        files: what is handed out beside the notebook.
+        left_out: files that lay beside the source and are not handed out, and why.
     """
 
     folder: Path
     calls: Mapping[str, int]
     left: Mapping[str, str]
-    reads: Sequence[str]
+    files: Sequence[str]
+    left_out: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -138,8 +142,11 @@ class _Notebook:
         for cell in cells:
             with contextlib.suppress(ValueError):  # a magic that takes the cell: it defines nothing
                 code = as_python(cell.source) if cell.cell_type == "code" else ""
-                definitions = (one for one in ast.parse(code).body if isinstance(one, DEFINITIONS))
-                self.statements += [_Statement(one, cell) for one in definitions]
+                self.statements += [_Statement(one, cell) for one in ast.parse(code).body]
+        imports = [one.node for one in self.statements if isinstance(one.node, IMPORTS)]
+        modules = set().union(*map(bound, imports))
+        self.makes = partial(makes, modules=modules)
+        self.statements = [one for one in self.statements if self.makes(one.node)]
         self._stubs = {cell.id: cell.source for cell in released.notebooks.student.cells}
 
     def read(self, test: NotebookNode) -> _Tests:
@@ -152,8 +159,8 @@ class _Notebook:
         if not points > 0:
             raise ValueError("it is worth 0 points, so there is nothing to check")
         source = as_python(test.source)
-        body = [one for one in ast.parse(source).body if not _is_magic(one)]
-        if _is_partial_credit(body):
+        body = [one for one in ast.parse(source).body if not is_magic(one)]
+        if is_partial_credit(body):
             raise ValueError("it ends with a number of points: a check's part holds or does not")
         stars = [one for one in body if isinstance(one, ast.ImportFrom) and "*" in bound(one)]
         before = self._before(test)
@@ -162,13 +169,14 @@ class _Notebook:
         if gone := gone & set().union(*(bound(one.node) for one in before)):
             raise ValueError(f"it deletes {min(gone)}, to see who calls it: checks ask for values")
         reads = names_read(ast.Module(body, []))
-        helpers = needed([one.node for one in before if not is_answer(one.cell)], reads)
+        helpers = needed([one.node for one in before if not is_answer(one.cell)], reads, self.makes)
         reads |= set().union(*map(names_read, helpers))
         answer, targets = self._asked(before, reads)
-        inner = _leading_to(helpers, set(targets))
+        inner = leading_to(helpers, set(targets))
         outer = needed(
             [one.node for one in before if not any(one.node is other for other in inner)],
             reads | set(targets),
+            self.makes,
         )
         if clash := _OWN_NAMES & set().union(*map(bound, outer)):
             raise ValueError(f"it needs the name {min(clash)}, which checks give to something")
@@ -195,8 +203,8 @@ class _Notebook:
         """
         kinds: dict[str, dict[str, bool]] = {}  # by answer: its names, and whether it is a function
         for one in before:
-            if is_answer(one.cell) and not isinstance(one.node, ast.Import | ast.ImportFrom):
-                is_function = not isinstance(one.node, ast.Assign)
+            if is_answer(one.cell) and not isinstance(one.node, IMPORTS):
+                is_function = isinstance(one.node, ast.FunctionDef | ast.ClassDef)
                 kind_of = dict.fromkeys(sorted(bound(one.node) & reads), is_function)
                 kinds.setdefault(one.cell.id, {}).update(kind_of)
         asked = [answer for answer, names in kinds.items() if names]
@@ -253,7 +261,8 @@ def adopt(released: ReleasedSet, course: Course, only: Collection[str] = ()) -> 
             read.append(notebook.read(tests[cell]))
         except ValueError as error:
             left[cell] = str(error)
-    calls = _tried(notebook, read)
+    files, left_out = to_hand_out(released.course.source(released.name).parent)
+    calls = _tried(notebook, read, files)
     left |= {cell: reason for cell, reason in calls.items() if isinstance(reason, str)}
     items = _items([test for test in read if test.cell not in left], left)
     if not items:
@@ -266,15 +275,14 @@ def adopt(released: ReleasedSet, course: Course, only: Collection[str] = ()) -> 
         cell = next(one for one in source.cells if one.id == item.tests[0].answer)
         cell.source = notebook.stub(cell.id, item.target) + cell.source
     written["notebook.py"] = jupytext.writes(_renamed(source, items), fmt="py:percent")
-    write_folder(folder, {name: text.encode() for name, text in written.items()})
+    contents = {name: text.encode() for name, text in written.items()}
+    write_folder(folder, contents | {f"{FOLDER}/{name}": data for name, data in files.items()})
     done = {test.cell: int(calls[test.cell]) for item in items for test in item.tests}
-    beside = released.course.source(released.name).parent
-    own = [one.source for one in source.cells if one.cell_type == "code" and one.id not in tests]
     left = {cell: left[cell] for cell in tests if cell in left}
-    return Adopted(folder, done, left, files_read(beside, own))
+    return Adopted(folder, done, left, tuple(files), left_out)
 
 
-def _tried(notebook: _Notebook, read: Sequence[_Tests]) -> dict[str, int | str]:
+def _tried(notebook: _Notebook, read: Sequence[_Tests], files: Files) -> dict[str, int | str]:
     """Call each function with the solution: say how many calls it makes, or why it cannot be."""
     if not read:
         return {}
@@ -286,7 +294,7 @@ def _tried(notebook: _Notebook, read: Sequence[_Tests]) -> dict[str, int | str]:
             Path(paths[test.cell]).write_text(text, encoding="utf-8")
         try:
             done = subprocess.run(
-                [sys.executable, "-c", _TRIAL, *paths.values()],
+                [sys.executable, "-c", _TRIAL, str(put(files, folder / FOLDER)), *paths.values()],
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
@@ -323,32 +331,6 @@ def _item_name(cell: str) -> str:
     name = re.sub(r"\W", "_", cell)
     is_reserved = keyword.iskeyword(name) or name in _OWN_FILES or name.startswith("test_")
     return f"task_{name}" if is_reserved or not name[:1].isalpha() else name
-
-
-def _leading_to(helpers: Sequence[ast.stmt], targets: set[str]) -> list[ast.stmt]:
-    """Return the definitions that use what students define, at first hand or through others."""
-    needed: list[ast.stmt] = []
-    names = set(targets)
-    while more := [one for one in helpers if one not in needed and names_read(one) & names]:
-        needed += more
-        names |= set().union(*map(bound, more))
-    return [one for one in helpers if one in needed]
-
-
-def _is_magic(statement: ast.stmt) -> bool:
-    """Whether it is a command to Jupyter, as IPython writes it: what is drawn is not judged."""
-    return "get_ipython()" in ast.unparse(statement) and isinstance(statement, ast.Expr)
-
-
-def _is_partial_credit(body: Sequence[ast.stmt]) -> bool:
-    """Whether a cell ends with an expression that is no call: Jupyter shows it, nbgrader counts it.
-
-    Of calls, those of Python's own functions count, too: round(points, 1).
-    """
-    last = body[-1].value if body and isinstance(body[-1], ast.Expr) else ast.Constant("")
-    if isinstance(last, ast.Call) and isinstance(last.func, ast.Name):
-        return last.func.id in vars(builtins) and last.func.id != "print"
-    return not isinstance(last, ast.Call | ast.Constant)
 
 
 def _body(inner: Sequence[ast.stmt], body: Sequence[ast.stmt], source: str) -> str:
@@ -434,7 +416,7 @@ def _renamed(source: NotebookNode, items: Sequence[_Item]) -> NotebookNode:
             shared = needed(before, names_read(ast.parse(as_python(shown))))
             texts = visible.setdefault(item.name, [])
             texts += [ast.unparse(ast.Module(shared, []))] * bool(shared) + [shown] * bool(shown)
-            before += [statement for statement in body if isinstance(statement, DEFINITIONS)]
+            before += [statement for statement in body if bound(statement)]
             cell.source = "\n\n".join(texts)
             meta |= {"grade_id": item.name, "points": item.points}
         elif meta:

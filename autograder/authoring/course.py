@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NoReturn
 from autograder.authoring.assistant_rules import RULES
 from autograder.authoring.checks import ProblemSet
 from autograder.authoring.notebooks import NBGRADER_SETTINGS, assignment_and_notebook
+from autograder.handed_out import FOLDER, beside, read_files
 from autograder.records import CheckFault, GraderError
 
 COURSE_VARIABLE = "AUTOGRADER_COURSE"
@@ -169,11 +170,12 @@ class Course:
     def check_files(self, name: str) -> tuple[Path, ...]:
         """Files whose text decides how a set is judged and which mistake is recognised.
 
-        They are those in the set's folder but its notebook, its tests and the answers to try, and
-        those that lie beside the folders of the sets. Of the answers, those to a function that
-        students judge (`judge_<function>.py`) decide, too.
+        They are those in the set's folder but its notebook, its tests, what is handed out and the
+        answers to try, and those that lie beside the folders of the sets. Of the answers, those to
+        a function that students judge (`judge_<function>.py`) decide, too.
         """
         files = {*self.folder.glob(f"{name}/**/*.py"), *self.folder.glob("*.py")}
+        files -= set(self.folder.glob(f"{name}/{FOLDER}/**/*.py"))
         files -= {self.source(name), self.folder / NBGRADER_SETTINGS}
         tried = set(self.folder.glob(f"{name}/answers/**/*.py"))
         files -= {path for path in tried if not (path.parents[1] / f"judge_{path.name}").is_file()}
@@ -214,11 +216,14 @@ class Course:
         path = self.source(name).with_name("problem_set.py")
         if not path.is_file():
             raise GraderError(f"{name} has no checks: {path} does not exist")
+        module = f"{self._package()}.{name}.problem_set"
+        files = {} if module in sys.modules else read_files(path.with_name(FOLDER))
         try:
-            module = importlib.import_module(f"{self._package()}.{name}.problem_set")
+            with beside(files):
+                loaded = importlib.import_module(module)
         except Exception as error:
             raise CheckFault(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
-        problem_set = getattr(module, "PROBLEM_SET", None)
+        problem_set = getattr(loaded, "PROBLEM_SET", None)
         if not isinstance(problem_set, ProblemSet):
             raise CheckFault(f"{path} must define PROBLEM_SET, a ProblemSet")
         if problem_set.name != name:
@@ -226,10 +231,7 @@ class Course:
         return problem_set
 
     def _package(self) -> str:
-        """Return the name of a package that stands for the folder, making it when first asked.
-
-        Two courses may each have a `ps1`, so the package's name is made from the folder's path.
-        """
+        """Return a package that stands for this folder alone: two courses may each have a `ps1`."""
         name = "_course_" + hashlib.sha256(str(self.folder).encode()).hexdigest()[:12]
         if name not in sys.modules:
             package = ModuleType(name, f"The problem sets in {self.folder}.")

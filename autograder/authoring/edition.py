@@ -1,6 +1,7 @@
 """Make what students get: a folder, and the same as a zip file, with nothing that is secret.
 
-    the released notebooks        problem_sets/<set>/<set>.ipynb, and AGENTS.md beside each
+    the released notebooks        problem_sets/<set>/<set>.ipynb; AGENTS.md and what is handed out
+                                  beside each
     the course's folder edition/  as it is: README, AGENTS.md, requirements
     what course.toml lists        below [edition]: the package, the book, licences
 
@@ -23,8 +24,9 @@ from pathlib import Path
 
 from autograder.authoring.course import Course
 from autograder.authoring.exam_bank import secret_texts
+from autograder.authoring.lint import lint
 from autograder.authoring.notebooks import as_text
-from autograder.authoring.release import ReleasedSet, lint
+from autograder.authoring.release import ReleasedSet
 from autograder.authoring.secrets import CHECK, SOLUTION, Finding, Secrets
 from autograder.authoring.unpacked import lists
 from autograder.files import scratch_folder, set_rights, write_atomically
@@ -113,6 +115,8 @@ def _from_course(course: Course, sets: Sequence[ReleasedSet]) -> Iterator[tuple[
             raise GraderError(f"{released.name} cannot be released: {'; '.join(complaints)}")
         place = f"{_SETS}/{released.name}"
         yield f"{place}/{released.name}.ipynb", as_text(released.notebooks.student).encode()
+        for name, data in released.files.items():
+            yield f"{place}/{name}", data
         if course.rules.is_file():
             yield f"{place}/{course.rules.name}", course.rules.read_bytes()
 

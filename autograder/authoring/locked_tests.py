@@ -23,7 +23,6 @@ _CAPTURE = re.compile(r"\A\s*%%capture\b(?:[ \t]+--no-\w+)*[ \t]+(?P<name>[^\W\d
 _CAPTURES = '__import__("IPython.utils.capture", fromlist=["*"]).capture_output()'
 _SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _HEAD = (ast.expr, ast.withitem)
-DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign)
 
 
 def run_tests(namespace: "dict[str, Any]", inputs: "Inputs") -> "tuple[int, str, float | None]":
@@ -198,11 +197,19 @@ def _as_run(source: str) -> str:
     return ast.unparse(within)
 
 
-def needed(before: Sequence[ast.stmt], read: set[str]) -> list[ast.stmt]:
-    """Choose what earlier tests define and these read: in nbgrader all share one kernel."""
+def needed(
+    before: Sequence[ast.stmt],
+    read: set[str],
+    makes: Callable[[ast.stmt], set[str]] | None = None,
+) -> list[ast.stmt]:
+    """Choose what earlier tests define and these read: in nbgrader all share one kernel.
+
+    Args:
+        makes: names what a statement makes for later ones; by default what it binds.
+    """
     read, chosen = set(read), []
     for statement in reversed(before):
-        if bound(statement) & read:
+        if (makes or bound)(statement) & read:
             chosen.append(statement)
             read |= names_read(statement)
     return chosen[::-1]

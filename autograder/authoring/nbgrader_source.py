@@ -1,23 +1,18 @@
 """Read what an instructor wrote for nbgrader alone: a source notebook and the files beside it."""
 
-import ast
 import base64
-import contextlib
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 from nbgrader.nbgraderformat import MetadataValidator
 
-from autograder.authoring.locked_tests import as_python
 from autograder.authoring.notebooks import grading
+from autograder.handed_out import Files
 from autograder.records import GraderError
 
-_MOST_BYTES = 16 << 20  # they are sent into the sandbox for each submission
 _FLAGS = ("grade", "solution", "locked", "task")
-_LEFT_OUT = {".ipynb", ".pyc"}
 
 # In a namespace of its own, so that the notebook finds nothing that it has not defined.
 _WRITE = """\
@@ -68,55 +63,13 @@ def read_nbgrader_source(path: Path, autotest: str) -> NotebookNode:
     return notebook
 
 
-def handed_out_files(folder: Path) -> tuple[str, ...]:
+def writing(files: Files) -> tuple[str, ...]:
     """Return code that writes the files beside a source notebook, which students were given too.
 
+    They may write in them, as in a kernel of nbgrader's.
+
     Returns:
-        One cell, or none if there are no such files.
-
-    Raises:
-        GraderError: if they are too large to be sent into the sandbox each time.
+        One cell, or none if there are no files.
     """
-    paths = _handed_out(folder)
-    try:
-        n_bytes = sum(path.stat().st_size for path in paths)
-        if n_bytes > _MOST_BYTES:
-            raise GraderError(
-                f"the files beside the notebooks in {folder} have {n_bytes} bytes; at most "
-                f"{_MOST_BYTES} can be sent into the sandbox"
-            )
-        contents = {
-            path.relative_to(folder).as_posix(): base64.b64encode(path.read_bytes()).decode()
-            for path in paths
-        }
-    except OSError as error:
-        raise GraderError(f"{error.filename} cannot be read: {error.strerror}") from None
+    contents = {name: base64.b64encode(data).decode() for name, data in files.items()}
     return (_WRITE.replace("FILES", repr(contents)),) if contents else ()
-
-
-def files_read(folder: Path, cells: Iterable[str]) -> list[str]:
-    """Return which files beside a source notebook its cells import or name in a text."""
-    nodes: list[ast.AST] = []
-    for cell in cells:
-        with contextlib.suppress(ValueError):  # a magic that takes the cell
-            nodes += ast.walk(ast.parse(as_python(cell)))
-    named = {node.value for node in nodes if isinstance(node, ast.Constant)}
-    imported = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
-    imported |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
-    modules = {name.partition(".")[0] for name in imported}
-    read = []
-    for path in _handed_out(folder):
-        place = path.relative_to(folder)
-        is_module = path.suffix == ".py" and place.parts[0].removesuffix(".py") in modules
-        if is_module or {place.as_posix(), path.name} & named:
-            read.append(place.as_posix())
-    return read
-
-
-def _handed_out(folder: Path) -> list[Path]:
-    return sorted(
-        path
-        for path in folder.rglob("*")
-        if path.is_file() and not path.is_symlink() and path.suffix not in _LEFT_OUT
-        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )

@@ -124,6 +124,11 @@ def is_ungraded_work(cell: Mapping[str, Any]) -> bool:
     return isinstance(tags, list) and UNGRADED_TAG in tags
 
 
+def is_number(value: object) -> bool:
+    """Whether this can be a number of points."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def defines(source: str, name: str) -> bool:
     """Whether a line of code binds `name` at the top level.
 

@@ -15,7 +15,7 @@ import copy
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -47,19 +47,19 @@ from autograder.authoring.nbgrader_settings import (
     read_config,
     unusual_marks,
 )
-from autograder.authoring.nbgrader_source import handed_out_files, read_nbgrader_source
+from autograder.authoring.nbgrader_source import read_nbgrader_source, writing
 from autograder.authoring.notebooks import (
     as_text,
-    defines,
     grading,
-    is_answer,
     is_autograded,
     is_graded,
+    is_number,
     is_ungraded_work,
 )
-from autograder.authoring.outline import Outline, misstated_points
+from autograder.authoring.outline import Outline
 from autograder.authoring.workspace import KEPT, keep_beside
 from autograder.files import OwnFiles
+from autograder.handed_out import FOLDER, Files, files_beside, read_files
 from autograder.records import GraderError
 
 # nbgrader runs this in the notebook's own kernel; students never see it.
@@ -71,7 +71,7 @@ __import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("{set}", "{it
 _ASSISTANTS = "{assistants}"  # in a set's opening words
 _NO_ADDRESS = 'ADDRESS = ""'  # in a set's cell that installs the course's package
 _TASK = re.compile(r"^(#{1,6} )\{task\}\.", re.MULTILINE)  # opens a task's heading
-_MARKERS = ("BEGIN SOLUTION", "END SOLUTION", "BEGIN HIDDEN TESTS", "END HIDDEN TESTS")
+MARKERS = ("BEGIN SOLUTION", "END SOLUTION", "BEGIN HIDDEN TESTS", "END HIDDEN TESTS")
 _REGIONS = ("ClearHiddenTests", "ClearMarkScheme")
 _ROLES = {  # grade, solution, locked, task
     (True, False, True, False): "autograded test",
@@ -84,13 +84,18 @@ _ROLES = {  # grade, solution, locked, task
 
 @dataclass(frozen=True)
 class Release:
-    """The notebooks made from one source; see the picture above."""
+    """The notebooks made from one source; see the picture above.
+
+    Attributes:
+        files: what students get beside theirs.
+    """
 
     name: str
     source: NotebookNode
     recorded: NotebookNode
     student: NotebookNode
     solution: NotebookNode
+    files: Files = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -156,11 +161,25 @@ class ReleasedSet:
         return read_answers(self.course.folder / self.name, self.targets.values())
 
     @cached_property
-    def setup(self) -> tuple[str, ...]:
-        """Code that runs before a student's: it writes the files that were handed out."""
+    def files(self) -> Files:
+        """What students get beside the notebook, by its path there.
+
+        Raises:
+            GraderError: if something cannot be handed out; says what.
+        """
         if self.course.has_checks:
-            return ()
-        return handed_out_files(self.course.source(self.name).parent)
+            return self.notebooks.files
+        return files_beside(self.course.source(self.name).parent)
+
+    @property
+    def given_in_sandbox(self) -> Files:
+        """Those of `files` that lie in the sandbox to be read only; nbgrader's may be changed."""
+        return self.files if self.course.has_checks else {}
+
+    @cached_property
+    def setup(self) -> tuple[str, ...]:
+        """Code that runs before a student's: of a course for nbgrader, it writes the files."""
+        return () if self.course.has_checks else writing(self.files)
 
     @cached_property
     def policy(self) -> Policy:
@@ -233,7 +252,7 @@ def build(path: Path) -> Release:
         raise GraderError(f"{path}: " + "; ".join(broken))
     for cell in filter(is_autograded, source.cells):
         cell.source += _HIDDEN_TESTS.format(set=name, item=grading(cell)["grade_id"])
-    return versions(source, path, name)
+    return replace(versions(source, path, name), files=read_files(path.with_name(FOLDER)))
 
 
 def versions(source: NotebookNode, path: Path, name: str, config: Config | None = None) -> Release:
@@ -268,7 +287,8 @@ def write(release: Release, folder: Path) -> dict[str, Path]:
     """Write source, student and solution notebooks below `folder`, in nbgrader's layout.
 
     nbgrader copies every file beside a source notebook to the students, so `source/<set>/` is
-    given that one file only. A notebook in which somebody has written is kept below `kept/`, from
+    given that one and what is handed out with it, which lies beside every version. What is handed
+    out no more is taken away. A file in which somebody has written is kept below `kept/`, from
     where nothing goes to students.
 
     Returns:
@@ -299,48 +319,23 @@ def write(release: Release, folder: Path) -> dict[str, Path]:
         if before != text and (own.has_changed(place) or (is_older and has_work(before))):
             keep_beside(path, before, into=folder / KEPT / version)
         own.write(place, text)
+        _write_files(release, version, folder, own)
     return paths
 
 
-def lint(release: Release, problem_set: ProblemSet) -> tuple[str, ...]:
-    """Say what a release and its checks disagree on, in one line each; nothing if all is well."""
-    return (
-        *_lint_points(release.source.cells, problem_set.points),
-        *misstated_points(release.source.cells),
-        *_lint_items(release, problem_set),
-        *leaks(release),
-    )
-
-
-def leaks(release: Release) -> tuple[str, ...]:
-    """Say which lines of solutions or hidden tests, or which outputs, the student would see.
-
-    A line of a solution counts as leaked where the student's version of the same cell has it more
-    often than the source has it outside its solution.
-    """
-    complaints = []
-    student = {cell.id: cell for cell in release.student.cells}
-    for cell in release.source.cells:
-        released = student.get(cell.id)
-        if released is None:
-            complaints.append(f"{cell.id}: the cell is missing from the student version")
-            continue
-        open_lines, hidden = _split_secret(cell.source)
-        shown = [line.strip() for line in released.source.splitlines()]
-        for line in hidden:
-            if len(line) > 1 and shown.count(line) > open_lines.count(line):
-                complaints.append(f"{cell.id}: the student version shows {line!r}")
-        if released.get("outputs"):
-            complaints.append(f"{cell.id}: the student version has outputs")
-    text = as_text(release.student)
-    complaints += [f"the student version contains {mark!r}" for mark in _MARKERS if mark in text]
-    complaints += ["the student version names the grader"] * ("nbgrader_cell" in text)
-    return tuple(complaints)
-
-
-def secret_lines(source: str) -> list[str]:
-    """Return the lines of a source cell that students never see: solutions and hidden tests."""
-    return _split_secret(source)[1]
+def _write_files(release: Release, version: str, folder: Path, own: OwnFiles) -> None:
+    """Write what is handed out beside a notebook; keep what somebody else has made of it."""
+    below = f"{version}/{release.name}/"
+    notebook = f"{below}{release.name}.ipynb"
+    written = {f"{below}{name}": data for name, data in release.files.items()}
+    for place, data in written.items():
+        path = folder / place
+        if path.is_file() and path.read_bytes() != data and not own.is_own(place):
+            keep_beside(path, path.read_bytes(), into=folder / KEPT / version)
+        own.write(place, data)
+    for place in own.names(below):
+        if place not in {*written, notebook} and own.is_own(place):
+            own.delete(place)
 
 
 def _run(
@@ -358,18 +353,6 @@ def _anywhere(config: Config | None) -> Config:
     regions = Config({name: {"enforce_metadata": False} for name in _REGIONS})
     regions.merge(config or {})
     return regions
-
-
-def _split_secret(source: str) -> tuple[list[str], list[str]]:
-    """Split a cell's lines into those that everybody may see and those between markers."""
-    lines: tuple[list[str], list[str]] = ([], [])
-    secret = False
-    for line in source.splitlines():
-        if any(mark in line for mark in _MARKERS):
-            secret = "BEGIN" in line
-        else:
-            lines[secret].append(line.strip())
-    return lines
 
 
 def _lint_metadata(cells: Sequence[NotebookNode]) -> Iterator[str]:
@@ -395,56 +378,20 @@ def _lint_metadata(cells: Sequence[NotebookNode]) -> Iterator[str]:
         if role == "task" and cell.cell_type != "markdown":
             yield f"{name}: a task is a markdown cell, not {cell.cell_type}"
         graded = role in ("autograded test", "hand-graded answer", "task")
-        if graded and not (_is_number(meta.get("points")) and meta["points"] > 0):
+        if graded and not (is_number(meta.get("points")) and meta["points"] > 0):
             yield f"{name}: points are {meta.get('points')!r}; they must be a number above 0"
         if not graded and "points" in meta:
             yield f"{name}: has points but is not graded"
 
 
-def _lint_points(cells: Sequence[NotebookNode], total: float) -> Iterator[str]:
-    points = [grading(cell).get("points", 0) for cell in cells]
-    points_of_cells = sum(value for value in points if _is_number(value))
-    if abs(points_of_cells - total) > 1e-9:
-        yield f"the points of all cells sum to {points_of_cells:g}; they must sum to {total:g}"
-
-
 def _lint_markers(cells: Sequence[NotebookNode]) -> Iterator[str]:
     for cell in cells:
         meta = grading(cell)
-        marks = [mark for line in cell.source.split("\n") for mark in _MARKERS if mark in line]
-        solutions = [mark for mark in marks if mark in _MARKERS[:2]]
-        if solutions != list(_MARKERS[:2]) * (len(solutions) // 2):
+        marks = [mark for line in cell.source.split("\n") for mark in MARKERS if mark in line]
+        solutions = [mark for mark in marks if mark in MARKERS[:2]]
+        if solutions != list(MARKERS[:2]) * (len(solutions) // 2):
             yield f"{cell.id}: BEGIN SOLUTION and END SOLUTION must take turns"
         if marks != solutions:
             yield f"{cell.id}: HIDDEN TESTS are written by the release; take them out of the source"
         if meta.get("solution") and not solutions:
             yield f"{cell.id}: an answer without a solution between markers"
-
-
-def _lint_items(release: Release, problem_set: ProblemSet) -> Iterator[str]:
-    cells = {cell.id: cell for cell in release.source.cells}
-    stubs = {cell.id: cell for cell in release.student.cells}
-    order = list(cells)
-    tests = {name for name, cell in cells.items() if is_autograded(cell)}
-    for missing in sorted(tests - {check.item for check in problem_set.checks}):
-        yield f"{missing}: the notebook grades it, but there is no check"
-    for check in problem_set.checks:
-        item, answer = check.item, f"{check.item}_answer"
-        if item not in tests:
-            yield f"{item}: there is a check, but the notebook has no test cell of this grade_id"
-            continue
-        if grading(cells[item]).get("points") != check.points:
-            points = grading(cells[item]).get("points")
-            yield f"{item}: {points} points in the notebook, {check.points:g} in its check"
-        if answer not in cells or not is_answer(cells[answer]):
-            yield f"{item}: there is no answer cell {answer}"
-        elif order.index(answer) > order.index(item):
-            yield f"{item}: its answer cell comes after it"
-        else:
-            for version, cell in (("solution", cells[answer]), ("stub", stubs[answer])):
-                if not defines(cell.source, check.target):
-                    yield f"{answer}: the {version} does not define {check.target}"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -39,6 +39,7 @@ import numpy as np
 from autograder.authoring.checks import Case, Inputs, Part
 from autograder.authoring.compare import agree
 from autograder.authoring.locked_tests import message_at
+from autograder.handed_out import Files, beside
 from autograder.inside import wire
 from autograder.inside.messages import WireError
 from autograder.inside.probe import describe
@@ -115,31 +116,43 @@ def calls_of(tests: Callable[..., None], *references: Any) -> list[list[Any]]:
     return calls
 
 
-def tried(path: str) -> int | str:
+def tried(path: str, files: Files) -> int | str:
     """Try the one part of a file as grading would, with the references as the answer.
+
+    Args:
+        files: what is handed out beside the notebook.
 
     Returns:
         How many calls it makes, or why it cannot be judged by them.
     """
     try:
-        (part,) = runpy.run_path(path)["PARTS"]
-        tests, references = part.inputs.args
-        (case,) = _inputs(tests, references, np.random.default_rng(0))
-        # In a sandbox, where nothing is seen of what the tests have patched or set.
-        asking = partial(ask, references[0], case.inputs)
-        given = _in_child(asking, _RECORD_SECONDS)
+        with _alone(files):
+            (part,) = runpy.run_path(path)["PARTS"]
+            tests, references = part.inputs.args
+            (case,) = _inputs(tests, references, np.random.default_rng(0))
+        # In a sandbox, where nothing is seen of what the tests have patched, set or written.
+        with _alone(files):
+            asking = partial(ask, references[0], case.inputs)
+            given = _in_child(asking, _RECORD_SECONDS)
         # Nor of files that calls have written.
-        with temporary_folder("replay") as elsewhere, contextlib.chdir(elsewhere):
+        with _alone(files):
             wrong = _judge(tests, references, given, None, case.inputs)
         return _MORE if wrong else len(case.inputs["calls"])
     except ModuleNotFoundError as error:
-        return f"it needs {error.name}, and sets with checks can import only what is installed"
+        return f"it needs {error.name}, which is neither installed nor beside the notebook"
     except Exception as error:
         said = f"{type(error).__name__}: {error}".removeprefix("ValueError: ")
         if said.startswith("FileNotFoundError: "):
             name = said.rpartition(": ")[2]
-            return f"it reads {name}, and a set with checks has no files beside its notebook"
+            return f"it reads {name}, which is not beside the notebook where answers are judged"
         return _MORE if said.startswith("AssertionError") else said
+
+
+@contextlib.contextmanager
+def _alone(files: Files) -> Iterator[None]:
+    """Work in a folder that holds the files that are handed out, and nothing else."""
+    with temporary_folder("replay") as elsewhere, contextlib.chdir(elsewhere), beside(files):
+        yield
 
 
 def ask(implementation, inputs):  # type: ignore[no-untyped-def]  # it travels as source

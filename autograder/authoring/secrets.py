@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from autograder.authoring.release import ReleasedSet, secret_lines
+from autograder.authoring.lint import secret_lines
+from autograder.authoring.release import ReleasedSet
+from autograder.handed_out import FOLDER
 
 SOLUTION, CHECK, MISTAKE, EXAM = "solution", "check", "mistake", "exam"
 
@@ -104,6 +106,17 @@ class Secrets:
         words = words_of(text)
         for run in _runs(words, [min(_RUN[kind], max(_SHORTEST, len(words)))]):
             self._runs[run] = (kind, origin)
+
+
+def given_away(released: ReleasedSet) -> tuple[str, ...]:
+    """Say which files that are handed out with a set hold a solution, a check or a mistake."""
+    if not released.files:
+        return ()
+    secrets = Secrets([released], {})
+    found = [one for name, data in released.files.items() for one in secrets.find(name, data)]
+    return tuple(
+        f"{FOLDER}/{one.place} gives away a {one.kind} of {one.origin}: {one.text}" for one in found
+    )
 
 
 def words_of(text: str) -> list[str]:

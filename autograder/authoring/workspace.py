@@ -337,12 +337,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("released", type=Path, help="folder of released notebooks")
     parser.add_argument("work", type=Path, nargs="?", default=Path(WORK), help="yours  [work]")
     options = parser.parse_args(arguments)
+    from autograder.authoring.workspace_files import bring_files, files_released
+
     try:
         releases = released_in(options.released)
         lines = [bring_rules(next(iter(releases.values())), options.work)]
         for name, path in releases.items():
             lines.append(bring(name, read_released(path), options.work).line)
             lines.append(rescue(name, path, options.work))
+            lines += bring_files(name, files_released(path), options.work)
     except GraderError as error:
         sys.exit(f"error: {error}")
     print(

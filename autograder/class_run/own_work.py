@@ -86,7 +86,7 @@ def grade_own(released: ReleasedSet, path: Path) -> OwnGrade:
     seed = submission_seed("mine", "", name)
     task = Task(Submission(_WHO, name, data, hashlib.sha256(data).hexdigest()), "", seed)
     limits = Limits(submission_seconds=released.policy.seconds)
-    with Grader(released, Confinement(), OwnProcess(limits)) as grader:
+    with Grader(released, Confinement(), OwnProcess(limits, released.files)) as grader:
         graded = grader.grade(task)
     text = student_page(released.outline, graded.grade, graded.repaired, {}, is_own=True)
     kept = _write_page(page, text, path)

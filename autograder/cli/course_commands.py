@@ -50,7 +50,8 @@ def release(
 ) -> None:
     """Make the student notebook, the solution and nbgrader's source.
 
-    Students get OUT/release/SET/: the notebook, and AGENTS.md, which asks an assistant to tutor.
+    Students get OUT/release/SET/: the notebook, what the set's folder files/ holds, and AGENTS.md,
+    which asks an assistant to tutor.
     OUT/solution/ is for you, with mistakes.html, the mistakes that the checks know and their hints,
     and rubric.html, levels of the written answers, where the course has them in rubrics.md;
     OUT/source/ is for nbgrader's own tools.
@@ -58,8 +59,10 @@ def release(
     would leak; else every disagreement is named. Where somebody has worked in the student notebook,
     it goes into `work/` first (see `autograder work`), and a line says so.
     """
-    from autograder.authoring.release import ReleasedSet, lint, write
+    from autograder.authoring.lint import lint
+    from autograder.authoring.release import ReleasedSet, write
     from autograder.authoring.rubrics import rubric_of
+    from autograder.authoring.secrets import given_away
     from autograder.reports.documents import page as document
     from autograder.reports.html import said_of_kept, write_page
     from autograder.reports.instructor_pages import mistakes_page
@@ -68,7 +71,7 @@ def release(
     out = out or shown(course.top / LEGACY)
     for name in _chosen(course, names, every):
         released = ReleasedSet(course, name)
-        complaints = lint(released.notebooks, released.problem_set)
+        complaints = [*lint(released.notebooks, released.problem_set), *given_away(released)]
         for complaint in complaints:
             click.echo(f"{name}: {complaint}", err=True)
         if not complaints:

@@ -81,7 +81,7 @@ def adopt(
     _say_settings(explain_settings(course, made.folder.name))
     if as_json:
         plain = {"folder": str(made.folder), "calls": made.calls, "left": made.left}
-        plain |= {"reads": made.reads}
+        plain |= {"files": list(made.files), "left_out": made.left_out}
         click.echo(json.dumps(plain, indent=1))
     else:
         for cell, n_calls in made.calls.items():
@@ -89,18 +89,14 @@ def adopt(
         for cell, why in made.left.items():
             click.echo(printable(f"{cell}: not adopted: {why}").plain)
         click.echo(f"adopted {len(made.calls)} of {len(made.calls) + len(made.left)} test cells")
+        if made.files:
+            click.echo(printable(f"handed out beside the notebook: {', '.join(made.files)}").plain)
         click.echo(
             f"made {made.folder}; see what is still to do: autograder check {made.folder.name}"
         )
-    if made.reads:
-        used = ", ".join(made.reads)
-        said = (
-            f"cells of the notebook use {used}, and a set with checks has no files beside its "
-            "notebook: put what they hold into a cell, or install it as a package. Until then, "
-            "grade that notebook by `autograder grade --nbgrader`"
-        )
-        note([said])
-    sys.exit(FINDINGS if made.left or made.reads else 0)
+    for place, why in made.left_out.items():
+        note([f"{place} is not handed out: {why}"])
+    sys.exit(FINDINGS if made.left or made.left_out else 0)
 
 
 def _say_settings(path: Path | None) -> None:

@@ -22,7 +22,9 @@ from autograder.authoring.workspace import (
     rescue,
     take_over,
 )
+from autograder.authoring.workspace_files import bring_files, files_released
 from autograder.cli.options import FINDINGS, json_option, note, report_errors, shown
+from autograder.handed_out import Files
 from autograder.records import GraderError
 from autograder.store.class_folder import CLASS, LEGACY
 from autograder.untrusted import as_line
@@ -66,9 +68,10 @@ def work(
     A notebook is put into WORK/SET/SET.ipynb once, and is yours from then on. When the course has a
     newer one, what you wrote goes over into it: every answer that you changed, and cells of your
     own, at their place. The notebook as it was stays beside it under the date of its last change,
-    and one line says so. Nothing that you wrote is ever written over or deleted, and to run this
-    again does no harm. If the course has an AGENTS.md, it goes into WORK, too: it asks code
-    assistants to tutor and not to solve.
+    and one line says so. Files that are handed out with it lie beside it: one that you have changed
+    is left alone until the course has a newer one, and then yours stays beside that. Nothing that
+    you wrote is ever written over or deleted, and to run this again does no harm. If the course has
+    an AGENTS.md, it goes into WORK, too: it asks code assistants to tutor and not to solve.
     """
     if released is not None:
         notebooks = released_in(released)
@@ -89,12 +92,13 @@ def work(
             for earlier in (course.top / LEGACY, course.top / CLASS):
                 found_there = copy_of(name, shown(earlier / "release"))
                 happened.append(take_over(name, found_there, place))
-            notebook = _student_version(course, name)
+            notebook, files = _student_version(course, name)
         else:
-            notebook = read_released(notebooks[name])
+            notebook, files = read_released(notebooks[name]), files_released(notebooks[name])
         updates.append(bring(name, notebook, place))
         happened.append(updates[-1].line)
         happened.append(rescue(name, notebooks[name], place) if released is not None else "")
+        happened += bring_files(name, files, place)
         lines += [line for line in happened if line]
     if as_json:
         plain = [_plain(update) for update in updates]
@@ -192,7 +196,8 @@ def _plain(update: Update) -> dict[str, object]:
     }
 
 
-def _student_version(course: Course, name: str) -> Notebook:
+def _student_version(course: Course, name: str) -> tuple[Notebook, Files]:
     from autograder.authoring.release import ReleasedSet
 
-    return read_notebook(as_text(ReleasedSet(course, name).notebooks.student).encode())
+    notebooks = ReleasedSet(course, name).notebooks
+    return read_notebook(as_text(notebooks.student).encode()), notebooks.files

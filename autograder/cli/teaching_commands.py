@@ -154,6 +154,8 @@ def _handed_out(course: Course, name: str) -> "HandedOut":
     lines = [f"Hand in `{name}.ipynb`, the notebook itself, under this name.", ""]
     lines += ["| task | points |", "|---|---|"]
     lines += [f"| {item.title} | {item.points:g} |" for item in outline.items]
+    if released.files:
+        lines += ["", f"Beside the notebook you are given {', '.join(released.files)}."]
     if policy.due:
         lines += ["", f"Due {policy.due:%a %d %b %Y, %H:%M %Z}. {late_rule(policy)}"]
     lines += ["", f"Assistants: {course.assistants(name)}"]

@@ -26,6 +26,7 @@ from autograder.grading.visible_tests import (
     visible_requests,
     visible_tests,
 )
+from autograder.handed_out import beside, modules_in
 from autograder.inside.messages import Failure, ProbeRequest
 from autograder.intake.repair import RepairedNotebook, first_few, repair
 from autograder.records import (
@@ -122,10 +123,13 @@ class Grader:
             libraries=libraries_for(released.problem_set, student),
             private=(
                 *map(repository, course.folders()),
-                *private_packages(course.check_files(released.name), student),
+                *private_packages(
+                    course.check_files(released.name), student, modules_in(released.files)
+                ),
                 *confinement.private,
             ),
             limits=confinement.limits or Limits(submission_seconds=released.policy.seconds),
+            files=released.given_in_sandbox,
             container=confinement.container,
             allow_unsandboxed=confinement.trusted,
         )
@@ -201,18 +205,21 @@ class Grader:
             counts_cpu: also find out what CPU time the answers take.
         """
         judge = self._judge
-        hidden = [request for check in checks for request in judge.requests(check, seed)]
-        hidden = in_unforeseen_order(hidden, seed, repaired.cells)
-        known = {k: v for check in checks for k, v in judge.known_answers(check, seed).items()}
+        files = self._released.given_in_sandbox
+        with beside(files):
+            hidden = [request for check in checks for request in judge.requests(check, seed)]
+            hidden = in_unforeseen_order(hidden, seed, repaired.cells)
+            known = {k: v for check in checks for k, v in judge.known_answers(check, seed).items()}
         run = self._sandbox.run(repaired.cells, [*shown, *hidden], known, counts_cpu)
         seen: dict[str, list[Observation]] = {}
         for observation in run.observations:
             seen.setdefault(observation.item, []).append(observation)
         names = raised(run.observations, shown)
-        return run, tuple(
-            judge.verdict(check, seed, seen.get(check.item, []), names.get(check.item, ""))
-            for check in checks
-        )
+        with beside(files):
+            return run, tuple(
+                judge.verdict(check, seed, seen.get(check.item, []), names.get(check.item, ""))
+                for check in checks
+            )
 
     def explain(self, submission: Submission, seed: int, item: str) -> Verdict:
         """Judge one item of a submission again, with the same questions.

@@ -13,10 +13,11 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from autograder.grading.endless import Stopped, stop_endless
+from autograder.handed_out import Files, put
 from autograder.inside import process_state, wire
 from autograder.inside.messages import Failure, ProbeRequest, WireError
 from autograder.inside.probe import describe, failure_of, probe_or_failure
@@ -33,12 +34,21 @@ _CALL_LATE = Failure("timeout", "the time limit of this call was exceeded")
 
 
 class OwnProcess:
-    """Stands where a `Sandbox` stands, for code that its own author grades."""
+    """Stands where a `Sandbox` stands, for code that its own author grades.
+
+    Args:
+        files: what lies beside the notebook, by its path there.
+    """
 
     isolation = "none: one's own code, in a process of its own"
 
-    def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008  (frozen)
+    def __init__(
+        self,
+        limits: Limits = Limits(),  # noqa: B008  (frozen)
+        files: Files = MappingProxyType({}),
+    ) -> None:
         self.limits = limits
+        self.files = files
 
     def __enter__(self) -> Self:
         return self
@@ -62,7 +72,7 @@ class OwnProcess:
         started = time.monotonic()
         progress = SubmissionRun(cells, requests, self.limits, started)
         for _ in range(_MOST_ATTEMPTS):
-            with _session(self.limits, known or {}) as session:
+            with _session(self.limits, self.files, known or {}) as session:
                 progress.advance(session)
             if progress.is_complete or progress.is_late:
                 break
@@ -110,11 +120,12 @@ class _Session:
 
 
 @contextlib.contextmanager
-def _session(limits: Limits, known: Mapping[bytes, Any]) -> Iterator[_Session]:
-    """Start a process, in an empty folder, and end it whatever it is doing."""
+def _session(limits: Limits, files: Files, known: Mapping[bytes, Any]) -> Iterator[_Session]:
+    """Start a process, in a folder with nothing but these, and end it whatever it is doing."""
     context = multiprocessing.get_context("spawn")  # the only way on every system
     ours, theirs = context.Pipe()
     with temporary_folder("mine") as folder:
+        put(files, folder)
         # No daemon, for those may not load data in processes of their own.
         process = context.Process(target=_serve, args=(theirs, str(folder), limits.cell_seconds))
         process.start()
@@ -133,6 +144,7 @@ def _serve(pipe: "Connection[Any, Any]", folder: str, cell_seconds: float) -> No
     """Run cells and probes until the other side hangs up; what they print goes nowhere."""
     os.environ["MPLBACKEND"] = "Agg"
     os.chdir(folder)
+    sys.path.insert(0, folder)  # as for a kernel: cells import what lies beside the notebook
     nowhere = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
     for stream in (1, 2):
         os.dup2(nowhere.fileno(), stream)

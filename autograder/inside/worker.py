@@ -30,6 +30,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from autograder.inside import framing, process_limits, process_state, wire
+from autograder.inside.beside import FilesBeside
 from autograder.inside.isolation import Isolation, choose_isolation
 from autograder.inside.messages import (
     CELL_OUT_OF_TIME,
@@ -58,6 +59,7 @@ def serve(control_fd: int) -> NoReturn:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # the grader may have inherited another
     settings = framing.read(control)
     limits = Limits(**settings["limits"])
+    files = FilesBeside(*settings["files"])
     if settings["become"] is not None and settings["tier"] != "B":
         process_limits.switch_user(settings["become"])
     try:
@@ -79,7 +81,7 @@ def serve(control_fd: int) -> NoReturn:
         supervisor = process_limits.fork()
         if supervisor == 0:
             control.close()
-            os._exit(_supervise(fds, limits, isolation, shell))
+            os._exit(_supervise(fds, limits, isolation, shell, files))
         for fd in fds:
             os.close(fd)
         _, status, usage = os.wait4(supervisor, 0)
@@ -145,7 +147,9 @@ def _without_fork_handlers() -> Iterator[None]:
 
 
 # ------------------------------------------------------------------ the supervisor
-def _supervise(fds: list[int], limits: Limits, isolation: Isolation, shell: Any) -> int:
+def _supervise(
+    fds: list[int], limits: Limits, isolation: Isolation, shell: Any, files: FilesBeside
+) -> int:
     """Start a session and watch it; return how it ended."""
     channel_fd, output_fd, kill_pipe_fd, *group_fds = fds
     outside = frozenset({1, os.getppid(), os.getpid()})
@@ -161,7 +165,7 @@ def _supervise(fds: list[int], limits: Limits, isolation: Isolation, shell: Any)
             with contextlib.suppress(OSError):  # the grader sees whether anybody has entered
                 os.write(fd, b"0")
             os.close(fd)
-        _run_session(channel_fd, output_fd, limits, isolation, shell, cell_limit)
+        _run_session(channel_fd, output_fd, limits, isolation, shell, cell_limit, files)
     for fd in (channel_fd, output_fd, *group_fds):
         os.close(fd)
     ending = _watch(pid, kill_pipe_fd, isolation, outside, cell_limit)
@@ -221,17 +225,19 @@ def _run_session(
     isolation: Isolation,
     shell: Any,
     cell_limit: _CellLimit,
+    files: FilesBeside,
 ) -> NoReturn:
     """Isolate this process, then do what the grader asks until it closes the channel."""
     try:
         os.setsid()
         _connect_output(output_fd)
         isolation.enter()
+        files.lay()
     except OSError as error:
         os.write(2, str(error).encode())
         os._exit(NOT_ISOLATED)
     with contextlib.suppress(BaseException):
-        _Session(socket.socket(fileno=channel_fd), limits, shell, cell_limit).run()
+        _Session(socket.socket(fileno=channel_fd), limits, shell, cell_limit, files).run()
     os._exit(0)
 
 
@@ -260,9 +266,15 @@ def _stop_cell(signum: int, frame: Any) -> None:
 
 class _Session:
     def __init__(
-        self, channel: socket.socket, limits: Limits, shell: Any, cell_limit: _CellLimit
+        self,
+        channel: socket.socket,
+        limits: Limits,
+        shell: Any,
+        cell_limit: _CellLimit,
+        files: FilesBeside,
     ) -> None:
         self.channel = channel
+        self.files = files
         self.cell_limit = cell_limit
         self.limits = limits
         self.shell = shell
@@ -327,6 +339,7 @@ class _Session:
 
     def _probe(self, requests: list[bytes]) -> None:
         """Run the probes in turn; the inputs of each are decoded only then."""
+        self.files.lay_again()
         before = process_state.read(process_state.SETTINGS)
         for message in requests:
             request = ProbeRequest(**wire.decode(message))

@@ -24,6 +24,7 @@ from pathlib import Path
 from autograder.authoring.course import SETTINGS, Course
 from autograder.authoring.release import ReleasedSet
 from autograder.files import write_atomically
+from autograder.handed_out import FOLDER
 from autograder.records import GraderError
 from autograder.store.journal import Journal
 
@@ -162,7 +163,8 @@ def _files(course: Course, name: str, needs: _Needs) -> Iterator[tuple[str, Path
     packages.discard(_HERE)
     inside = {path for package in packages for path in package.rglob("*") if path.is_file()}
     asked_for = course.source(name).read_text(encoding="utf-8")
-    for path in own | inside:
+    given = {course.source(name).parent / FOLDER / one for one in ReleasedSet(course, name).files}
+    for path in own | inside | given:
         # Weights are large; a set that needs a model names its folder.
         is_idle = path.suffix == ".safetensors" and path.parent.name not in asked_for
         if path.suffix != ".pyc" and not is_idle:

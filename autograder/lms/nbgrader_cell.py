@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 from autograder.authoring.checks import Check
 from autograder.authoring.course import Course, find_course_with_checks
 from autograder.grading.judge import ItemJudge, submission_seed
+from autograder.handed_out import FOLDER, Files, beside, read_files
 from autograder.inside import wire
 from autograder.inside.messages import Failure, ProbeRequest, WireError
 from autograder.inside.probe import probe_or_failure
@@ -43,9 +44,12 @@ def score(problem_set: str, item: str, namespace: Mapping[str, Any]) -> float:
     """
     seed, judge = submission_seed("plain nbgrader", "", problem_set), ItemJudge()
     try:
-        check = _check(problem_set, item)
-        observations = [_observe(request, namespace) for request in judge.requests(check, seed)]
-        verdict = judge.verdict(check, seed, observations)
+        check, files = _check(problem_set, item)
+        with beside(files):
+            requests = judge.requests(check, seed)
+        observations = [_observe(request, namespace) for request in requests]
+        with beside(files):
+            verdict = judge.verdict(check, seed, observations)
         if verdict.fault:
             raise CheckFault(verdict.fault)
     except (GraderError, KeyError) as error:
@@ -61,14 +65,16 @@ def score(problem_set: str, item: str, namespace: Mapping[str, Any]) -> float:
     return verdict.points
 
 
-def _check(problem_set: str, item: str) -> Check:
+def _check(problem_set: str, item: str) -> tuple[Check, Files]:
+    """Return an item's check, and what lies beside the notebook while it asks and judges."""
     try:
         course = find_course_with_checks()
     except GraderError:
         course = Course(Path(__file__).resolve().parents[2] / "assignments")
         if problem_set not in course.sets():
             raise
-    return course.problem_set(problem_set).check(item)
+    files = read_files(course.source(problem_set).with_name(FOLDER))
+    return course.problem_set(problem_set).check(item), files
 
 
 def _is_kernel() -> bool:

@@ -23,6 +23,13 @@ from autograder.sandbox import bait
 
 _GRADER_INSIDE = "/run/inside"
 _PACKAGES_INSIDE = "/opt/packages"
+
+FILES_INSIDE = "/opt/files"
+"""Where the files lie that were handed out."""
+
+FILES = "files"
+"""Where they lie in a sandbox's own folder, if there are any."""
+
 _WORKER = Path(__file__).parents[1] / "inside"
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "localtime")
 _ALSO_INSIDE = (*WRITABLE, "/dev", "/proc", "/etc/passwd", "/etc/group", _GRADER_INSIDE)
@@ -51,6 +58,15 @@ def environment() -> dict[str, str]:
         "TOKENIZERS_PARALLELISM": "false",
         "HF_HUB_OFFLINE": "1",
     }
+
+
+def homes(folder: Path) -> dict[str, str]:
+    """Return the variables that name folders, where the usual ones are not mounted.
+
+    Args:
+        folder: the sandbox's own.
+    """
+    return {"HOME": f"{folder}/work", "TMPDIR": f"{folder}/work"}
 
 
 def plain_command(folder: Path, control_fd: int) -> list[str]:
@@ -177,6 +193,8 @@ def read_only(folder: Path) -> Iterator[tuple[Path, str]]:
     for index, packages in enumerate(_package_folders()):
         yield packages, f"{_PACKAGES_INSIDE}/{index}"
     yield _WORKER, f"{_GRADER_INSIDE}/autograder/inside"
+    if (folder / FILES).is_dir():
+        yield folder / FILES, FILES_INSIDE
 
 
 def _libraries() -> Iterator[Path]:

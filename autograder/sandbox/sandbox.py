@@ -21,9 +21,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, NoReturn, Self
 
+from autograder.handed_out import Files, put
 from autograder.inside import framing, process_limits, wire
 from autograder.inside.messages import ProbeRequest
 from autograder.inside.process_limits import Limits
@@ -76,6 +77,7 @@ class Sandbox:
             what its checks load, the output, the submissions, the gradebook.
         libraries: those of `LIBRARIES` to load beforehand. Others can be imported, too, but then
             each submission spends the time; and each one here makes every fork a little slower.
+        files: what lies beside the notebook, to be read, by its path there.
         container: an OCI runtime of `container.RUNTIMES`, in whose container and nowhere else
             student code shall run; empty for the best of the other tiers.
         allow_unsandboxed: run with this user's own rights. For trusted code only.
@@ -95,12 +97,14 @@ class Sandbox:
         libraries: Sequence[str] = LIBRARIES,
         private: Sequence[Path] = (),
         limits: Limits = Limits(),  # noqa: B008  (frozen)
+        files: Files = MappingProxyType({}),
         container: str = "",
         allow_unsandboxed: bool = False,
     ) -> None:
         self.private = tuple(private)
         self.libraries = tuple(libraries)
         self.limits = limits
+        self.files = files
         self.container = container
         self.unsandboxed = allow_unsandboxed
         self._description = ""
@@ -122,6 +126,7 @@ class Sandbox:
         try:
             folder.chmod(0o711)  # student code may be another user's, and must reach its own folder
             (folder / "work").mkdir(0o700)
+            put(self.files, folder / mounts.FILES)
             self._bait = Bait(folder)
             self._closing.callback(self._bait.close)
             if self.unsandboxed:
@@ -284,9 +289,9 @@ class Sandbox:
     def _open_partner(self) -> Iterator[Session]:
         """Start a process in a second sandbox, where no student code has been or will be."""
         if self._other is None:
-            same = {"libraries": self.libraries, "private": self.private, "limits": self.limits}
-            where = {"container": self.container, "allow_unsandboxed": self.unsandboxed}
-            self._other = Sandbox(**same, **where).__enter__()  # type: ignore[arg-type]
+            names = ("libraries", "private", "limits", "files", "container")
+            same = {name: getattr(self, name) for name in names}
+            self._other = Sandbox(**same, allow_unsandboxed=self.unsandboxed).__enter__()
         with self._other._new_session(None) as session:
             yield session
         if not self._other._reusable:
@@ -345,8 +350,8 @@ class Sandbox:
                 stdout=subprocess.DEVNULL,
                 stderr=complaints,
                 pass_fds=[fd] if self._container is None else [],
-                env=mounts.environment() | ({} if self._in_namespaces else _homes(folder)),
-                cwd=folder if self.unsandboxed else "/",
+                env=mounts.environment() | ({} if self._in_namespaces else mounts.homes(folder)),
+                cwd=folder / "work" if self.unsandboxed else "/",
                 start_new_session=True,
             )
             theirs.close()
@@ -364,13 +369,16 @@ class Sandbox:
             "limits": dataclasses.asdict(self.limits),
             "become": self._user.uid if self._user is not None else None,
             "libraries": list(self.libraries),
+            "files": (mounts.FILES_INSIDE, list(self.files)),
         }
         if not self._in_namespaces:
             # Another user may not reach the folder of this Python: what is loaded can be imported.
             settings["libraries"] = list(LIBRARIES)
             assert self._bait is not None
             readable = mounts.readable_paths(self.private)
-            settings["readable"] = [*readable, str(self._bait.path)]
+            place = str(folder / mounts.FILES)
+            settings["readable"] = [*readable, str(self._bait.path), place]
+            settings["files"] = (place, list(self.files))
             settings["work"] = str(folder / "work")
         return settings
 
@@ -440,8 +448,3 @@ def _unused_user() -> User:
             pass
         claim.close()
     raise SandboxUnavailable(f"every user from {_USERS[0]} to {_USERS[-1]} is taken")
-
-
-def _homes(folder: Path) -> dict[str, str]:
-    """Return the variables that name folders, where the usual ones are not mounted."""
-    return {"HOME": f"{folder}/work", "TMPDIR": f"{folder}/work"}

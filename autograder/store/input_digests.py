@@ -23,6 +23,7 @@ import numpy as np
 from autograder.authoring.checks import Check, Part
 from autograder.authoring.notebooks import NBGRADER_SETTINGS
 from autograder.authoring.release import ReleasedSet
+from autograder.handed_out import Files
 
 _GRADER = Path(__file__).parents[1]
 _PLAIN = (bool, int, float, complex, str, bytes, range, type(None), type(...))
@@ -40,11 +41,10 @@ def input_digests(released: ReleasedSet) -> dict[str, str]:
     course, name = released.course, released.name
     packages = [package.rglob("*.py") for package in reference_packages(released)]
     libraries = [f"{library} {version}" for library, version in _versions(("numpy", "torch"))]
-    handed_out = {}
+    handed_out = {"files handed out": _digest_of(released.files)} if released.files else {}
     if not course.has_checks:
         left = repr(sorted(released.left_to_people))
-        handed_out = {
-            "files handed out": hashlib.sha256(repr(released.setup).encode()).hexdigest(),
+        handed_out |= {
             "nbgrader's settings": _digest(
                 filter(Path.is_file, [course.folder / NBGRADER_SETTINGS])
             ),
@@ -57,6 +57,11 @@ def input_digests(released: ReleasedSet) -> dict[str, str]:
         "grader": _digest(path for path in grader if path.suffix == ".py"),
         "libraries": ", ".join([f"python {sys.version_info[0]}.{sys.version_info[1]}", *libraries]),
     }
+
+
+def _digest_of(files: Files) -> str:
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    return hashlib.sha256(repr(sorted(digests.items())).encode()).hexdigest()
 
 
 def _versions(libraries: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -25,9 +25,12 @@ from typing import Any
 
 from autograder.authoring.answers import KnownAnswer
 from autograder.authoring.checks import Check, ProblemSet, counted, globals_read
-from autograder.authoring.release import Release, lint
+from autograder.authoring.files_needed import files_missing
+from autograder.authoring.lint import lint
+from autograder.authoring.release import Release
 from autograder.grading.diagnosis import LONGEST_CPU_SECONDS
 from autograder.grading.judge import ItemJudge
+from autograder.handed_out import beside
 from autograder.inside.probe import describe
 from autograder.records import GraderError
 from autograder.validation.mutant_fates import mutant_fates
@@ -128,7 +131,7 @@ def check_set(
     """
     started = sum(os.times()[:4])  # with the processes that answers run in
     trial = _SetOnTrial(problem_set, release, seeds)
-    with _one_torch_thread():
+    with _one_torch_thread(), beside(release.files):
         trial.refuse_cells_that_stop()
         for check in _chosen(problem_set, items):
             trial.try_item(check, answers.get(check.target, ()), with_mutants, with_unseen)
@@ -141,7 +144,7 @@ class _SetOnTrial:
     def __init__(self, problem_set: ProblemSet, release: Release, seeds: Sequence[int]) -> None:
         self.problem_set, self.release, self.seeds = problem_set, release, seeds
         self.solved = namespace_of(release.solution)
-        self.faults = list(lint(release, problem_set))
+        self.faults = [*lint(release, problem_set), *files_missing(release)]
         self.points: dict[str, float] = {}
         self.trials: list[Trial] = []
         self.equivalent: list[tuple[str, str, str]] = []
@@ -158,9 +161,10 @@ class _SetOnTrial:
 
         (*said,), _ = in_fork(work, LONGEST_CPU_SECONDS)
         if said:
+            lacks = "".join(f"; {one}" for one in files_missing(self.release))
             raise GraderError(
                 f"the cells of {self.problem_set.name} stop with its own solution: "
-                f"{said[0].decode(errors='replace')}"
+                f"{said[0].decode(errors='replace')}{lacks}"
             )
 
     def try_item(

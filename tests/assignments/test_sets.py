@@ -20,8 +20,9 @@ from nbclient import NotebookClient
 
 from assignments.sample_class import make
 from autograder.authoring.checks import Challenge
+from autograder.authoring.lint import leaks, lint, secret_lines
 from autograder.authoring.notebooks import defines, is_autograded, is_ungraded_work
-from autograder.authoring.release import ReleasedSet, build, leaks, lint, secret_lines
+from autograder.authoring.release import ReleasedSet, build
 from autograder.authoring.secrets import words_of
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings

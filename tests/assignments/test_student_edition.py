@@ -15,8 +15,9 @@ import pytest
 from autograder.authoring.course import Course
 from autograder.authoring.edition import LIST, make, write
 from autograder.authoring.fingerprints import text_digest
+from autograder.authoring.lint import secret_lines
 from autograder.authoring.notebooks import is_answer
-from autograder.authoring.release import ReleasedSet, secret_lines
+from autograder.authoring.release import ReleasedSet
 from autograder.authoring.secrets import EXAM, MISTAKE
 from autograder.authoring.unpacked import LISTS, lists
 

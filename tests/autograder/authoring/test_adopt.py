@@ -10,12 +10,15 @@ from click.testing import CliRunner
 from autograder import files
 from autograder.authoring.adopt import adopt
 from autograder.authoring.course import Course, NbgraderCourse
-from autograder.authoring.release import ReleasedSet, lint
+from autograder.authoring.lint import lint
+from autograder.authoring.release import ReleasedSet
+from autograder.authoring.replay import _MORE
 from autograder.class_run.own_solution import with_working_tests
 from autograder.cli.main import main
 from autograder.cli.options import FINDINGS
 from autograder.grading.grader import Confinement
 from autograder.grading.judge import ItemJudge
+from autograder.handed_out import beside
 from autograder.inside.probe import probe_or_failure
 from autograder.records import GraderError, Observation
 from tests.autograder import nbgrader_course as nb
@@ -106,7 +109,7 @@ def test_notebook_hides_what_was_hidden_and_release_says_what_is_left(released, 
                 ("x", nb.ANSWER, "def f(n):\n    return n"),
                 ("a", nb.tests(1), "assert f(1) == helper_of_this_course.one"),
             ],
-            "it needs helper_of_this_course, and sets with checks can import only what is inst",
+            "it needs helper_of_this_course, which is neither installed nor beside the notebook",
         ),
         (  # as in nbgrader's own example
             [
@@ -282,30 +285,46 @@ def _solved(head, body):
     return f"{head}\n    ### BEGIN SOLUTION\n    {body}\n    ### END SOLUTION"
 
 
-def test_files_beside_the_notebook_are_named(tmp_path, own, without_sandbox, monkeypatch):
+def test_files_beside_the_notebook_are_handed_out(tmp_path, own, without_sandbox, monkeypatch):
     monkeypatch.chdir(tmp_path)  # without a sandbox, they are written where this runs
-    read = "import json\nimport helpers\nnumbers = json.load(open('numbers.json'))"
+    read = (
+        "import json\nimport helpers\nwith open('numbers.json') as file:\n"
+        "    numbers = json.load(file)\nrows = []\nfor one in numbers:\n    rows.append([one])"
+    )
     cells = [
         ("read", nb.LOCKED, read),
         ("f_answer", nb.ANSWER, _solved("def f(n):", "return helpers.twice(n)")),
-        ("f", nb.tests(1), "assert f(3) == 6"),
+        ("f", nb.tests(1), "assert f(3) == helpers.twice(3)"),
         ("g_answer", nb.ANSWER, _solved("def g(n):", "return sum(n)")),
         ("g", nb.tests(1), "assert g(numbers) == 3"),
-        ("h_answer", nb.ANSWER, _solved("def h(n):", "return n")),
-        ("h", nb.tests(1), "assert h(3) == 3"),
+        ("h_answer", nb.ANSWER, _solved("def h(path):", "return json.load(open(path))")),
+        ("h", nb.tests(1), "assert h('numbers.json') == numbers and len(rows) == 2"),
+        ("i_answer", nb.ANSWER, _solved("def i(path):", "return open(path).read()")),
+        ("i", nb.tests(1), "open('made.txt', 'w').write('3')\nassert i('made.txt') == '3'"),
     ]
     folder = nb.make_course(tmp_path / "for nbgrader", cells=cells)
-    (folder / "source/hw1/helpers.py").write_text("def twice(n):\n    return 2 * n\n")
-    (folder / "source/hw1/numbers.json").write_text("[1, 2]")
-    (folder / "source/hw1/unused.csv").write_text("1,2")
+    source = folder / "source/hw1"
+    (source / "helpers.py").write_text("def twice(n):\n    return 2 * n\n")
+    (source / "numbers.json").write_text("[1, 2]")
+    (source / "random.py").write_text("seed = None")
+    (source / "link.csv").symlink_to(folder / "gradebook.db")
     course = ["--course", str(own.folder)]
     done = CliRunner().invoke(main, [*course, "adopt", "hw1", "--nbgrader", str(folder)])
     assert done.exit_code == FINDINGS, done.output
-    assert done.stdout.splitlines()[:4] == [
+    assert done.stdout.splitlines()[:6] == [
+        "f: a check with 1 call",
+        "g: a check with 1 call",
         "h: a check with 1 call",
-        "f: not adopted: it needs helpers, and sets with checks can import only what is installed",
-        "g: not adopted: it reads 'numbers.json', and a set with checks has no files beside its "
-        "notebook",
-        "adopted 1 of 3 test cells",
+        f"i: not adopted: {_MORE}",
+        "adopted 3 of 4 test cells",
+        "handed out beside the notebook: helpers.py, numbers.json",
     ]
-    assert "note: cells of the notebook use helpers.py, numbers.json, and a set" in done.stderr
+    assert "note: random.py is not handed out: it would be imported instead" in done.stderr
+    assert "note: link.csv is not handed out: it is a link" in done.stderr
+    assert not (own.folder / "hw1/files/made.txt").exists()
+    answer = "import json\ndef h(path):\n    return json.load(open(path))"
+    files = ReleasedSet(own, "hw1").files
+    (check,) = [one for one in ReleasedSet(own, "hw1").problem_set.checks if one.item == "h"]
+    with beside(files):
+        assert share(check, answer) == 1
+        assert share(check, answer.replace("json.load(open(path))", "[1, 3]")) == 0

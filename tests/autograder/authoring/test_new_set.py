@@ -12,8 +12,9 @@ from click.testing import CliRunner
 from autograder import files
 from autograder.authoring.course import SETTINGS, Course
 from autograder.authoring.late_policy import read_policy
+from autograder.authoring.lint import leaks, lint
 from autograder.authoring.new_set import explain_settings, new_set
-from autograder.authoring.release import ReleasedSet, build, leaks, lint
+from autograder.authoring.release import ReleasedSet, build
 from autograder.authoring.syllabus import read_syllabus
 from autograder.cli.main import main
 from autograder.records import GraderError

@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.authoring import release
+from autograder.authoring import lint, release
 from autograder.authoring.fingerprints import is_as_released
 from autograder.authoring.late_policy import read_policy
 from autograder.authoring.notebooks import as_text, grading
@@ -27,7 +27,7 @@ def _linted(course, old, new):
     path.write_text(path.read_text().replace(old, new))
     try:
         released = ReleasedSet(course, "toy")
-        return release.lint(released.notebooks, released.problem_set)
+        return lint.lint(released.notebooks, released.problem_set)
     except GraderError as error:
         return (str(error),)
 
@@ -38,7 +38,7 @@ def test_student_notebook_shows_stubs_and_visible_tests_only(toy):
     assert "double every number" in text
     for secret in ("2 * number", "model answer", "nbgrader_cell", "HIDDEN", "SOLUTION"):
         assert secret not in text, secret
-    assert release.leaks(toy) == ()
+    assert lint.leaks(toy) == ()
 
 
 def test_solution_notebook_answers_without_hidden_tests(toy):
@@ -121,7 +121,7 @@ def test_student_notebook_matches_nbgrader_byte_for_byte(toy, tmp_path):
 
 
 def test_lint_is_content_with_a_sound_source(toy_course, toy):
-    assert release.lint(toy, toy_course.problem_set("toy")) == ()
+    assert lint.lint(toy, toy_course.problem_set("toy")) == ()
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_leaks_finds_a_solution_line_a_hidden_test_and_an_output(toy):
     cells["toy_mean"].source += '\n__import__("autograder.lms.nbgrader_cell")'
     cells["toy_imports"].outputs = [nbformat.v4.new_output("stream", text="42")]
     leaky = release.Release("toy", toy.source, toy.recorded, student, toy.solution)
-    found = "\n".join(release.leaks(leaky))
+    found = "\n".join(lint.leaks(leaky))
     assert "toy_double_answer: the student version shows 'return [2 * number" in found
     assert "names the grader" in found
     assert "toy_imports: the student version has outputs" in found

@@ -6,7 +6,8 @@ import os
 
 import pytest
 
-from autograder.authoring.release import ReleasedSet, lint
+from autograder.authoring.lint import lint
+from autograder.authoring.release import ReleasedSet
 from autograder.grading.judge import ItemJudge
 from autograder.inside.probe import probe_or_failure
 from autograder.intake.repair import repair

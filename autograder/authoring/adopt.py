@@ -227,7 +227,9 @@ class _Notebook:
         return f"{target} = None\n"
 
 
-def adopt(released: ReleasedSet, course: Course, only: Collection[str] = ()) -> Adopted:
+def adopt(
+    released: ReleasedSet, course: Course, only: Collection[str] = (), ungraded: bool = False
+) -> Adopted:
     """Write a set into a course with checks.
 
     Runs the notebook's own code, as far as its tests and solutions need it, in a process beside.
@@ -235,6 +237,7 @@ def adopt(released: ReleasedSet, course: Course, only: Collection[str] = ()) -> 
     Args:
         released: the notebook, with those test cells left to people that do not work.
         only: the test cells to make checks of; all if empty.
+        ungraded: let the others stand in the notebook without points and hidden tests.
 
     Raises:
         GraderError: if a cell is unknown, the set exists already, or nothing can be adopted; says
@@ -269,6 +272,8 @@ def adopt(released: ReleasedSet, course: Course, only: Collection[str] = ()) -> 
         said = "; ".join(f"{cell}: {why}" for cell, why in left.items())
         raise GraderError(f"nothing in {released.name} can be adopted: {said}")
     written = {f"{item.name}.py": _check_file(notebook, item) for item in items}
+    if ungraded:
+        _ungrade(source, {test.cell for item in items for test in item.tests})
     points = sum(grading(cell).get("points", 0) for cell in source.cells)
     written["problem_set.py"] = _set_file(name, items, points)
     for item in items:
@@ -395,6 +400,15 @@ def _set_file(name: str, items: Sequence[_Item], points: float) -> str:
         f"    points={points:g},\n"
         f"    checks=(\n{checks}    ),\n)\n"
     )
+
+
+def _ungrade(source: NotebookNode, adopted: Collection[str]) -> None:
+    """Let the test cells that are not adopted be worth nothing, and hold what was visible."""
+    for cell in source.cells:
+        if is_autograded(cell) and cell.id not in adopted:
+            cell.source = _HIDDEN.sub("", cell.source).strip("\n")
+            grading(cell)["grade"] = False
+            grading(cell).pop("points", None)
 
 
 def _renamed(source: NotebookNode, items: Sequence[_Item]) -> NotebookNode:

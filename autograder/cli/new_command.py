@@ -51,6 +51,13 @@ def new(folder: Path | None, name: str, as_json: bool) -> None:
     required=True,
     help="Folder of a course that was written for nbgrader.",
 )
+@click.option(
+    "--rest-ungraded",
+    "ungraded",
+    is_flag=True,
+    help="Let test cells that are not adopted stand in the notebook without points and hidden "
+    "tests: then the set can be released at once.",
+)
 @json_option
 @click.pass_obj
 @report_errors
@@ -59,6 +66,7 @@ def adopt(
     name: str,
     cells: tuple[str, ...],
     nbgrader_course: Path,
+    ungraded: bool,
     as_json: bool,
 ) -> None:
     """Make a set with checks of a notebook that was written for nbgrader.
@@ -66,8 +74,9 @@ def adopt(
     Test cells become checks: their assertions as they are, tolerances, loops and helpers included,
     as a function that is called outside the sandbox with what a submission gave there. The
     reference is the notebook's own solution, on which each is tried first; that runs the notebook's
-    code. Several test cells of one answer become one check. What cannot be adopted is named with
-    the reason: classes, arguments or results that are no plain data, partial credit.
+    code. Several test cells of one answer become one check. Files beside the notebook go into the
+    set's folder files/, from where they are handed out with it. What cannot be adopted is named
+    with the reason: classes, arguments or results that are no plain data, partial credit.
     """
     from autograder.authoring.adopt import adopt as adopt_notebook
     from autograder.authoring.new_set import explain_settings
@@ -77,7 +86,7 @@ def adopt(
     source = nbgrader_course_in(nbgrader_course)
     course = course_for_new_sets(folder)
     released = with_working_tests(source, name, Confinement())
-    made = adopt_notebook(released, course, cells)
+    made = adopt_notebook(released, course, cells, ungraded)
     _say_settings(explain_settings(course, made.folder.name))
     if as_json:
         plain = {"folder": str(made.folder), "calls": made.calls, "left": made.left}

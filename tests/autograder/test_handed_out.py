@@ -251,7 +251,9 @@ def test_workspace_and_edition_bring_them_and_a_released_folder_alone_does(cours
 
 def test_file_that_holds_a_solution_or_a_check_is_not_released(course, tmp_path):
     secret = (course.folder / "hw1" / "problem_set.py").read_text()
-    (course.folder / "hw1" / FOLDER / "helpers.py").write_text(HELPERS + secret.split("\n\n")[-1])
+    (course.folder / "hw1" / FOLDER / "helpers.py").write_text(
+        FILES["helpers.py"] + secret.split("\n\n")[-1]
+    )
     arguments = ["--course", str(course.folder), "release", "hw1", "--out", str(tmp_path / "out")]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == FINDINGS and not (tmp_path / "out").exists()

@@ -113,10 +113,10 @@ def test_edition_has_what_a_student_needs_and_nothing_of_ours(edition):
     assert not parts & {"assignments", "tests", ".git", "__pycache__", "answers", "work"}
     grader = {path.removeprefix("autograder/") for path in walked if path.startswith("autograder/")}
     assert grader == {
-        *("__init__.py", "files.py", "records.py", "authoring/__init__.py"),
+        *("__init__.py", "files.py", "records.py", "handed_out.py", "authoring/__init__.py"),
         *("authoring/assistant_rules.py", "authoring/notebooks.py"),
         *("authoring/fingerprints.py", "authoring/newer_release.py"),
-        *("authoring/unpacked.py", "authoring/workspace.py"),
+        *("authoring/unpacked.py", "authoring/workspace.py", "authoring/workspace_files.py"),
     }
 
 

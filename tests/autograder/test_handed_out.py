@@ -22,6 +22,7 @@ from autograder.grading.grader import Confinement, Grader, Task
 from autograder.handed_out import FOLDER, MOST_BYTES, beside, files_beside, read_files
 from autograder.lms.gradescope_package import write_package
 from autograder.records import GraderError, State, Submission
+from autograder.sandbox.sandbox import FORCE_TIER
 from autograder.store.input_digests import input_digests
 from autograder.validation.check_set import check_set
 
@@ -84,8 +85,13 @@ def grade(grader, course, answer, *own):
 RIGHT = "def total(path):\n    return twice(sum(map(int, open(path))))"
 
 
-def test_cells_visible_tests_and_hidden_probes_read_the_courses_copy(course):
+@pytest.mark.sandbox
+@pytest.mark.exhaustive_but("the best")
+@pytest.mark.parametrize("tier", ["the best", "B"])
+def test_cells_visible_tests_and_hidden_probes_read_the_courses_copy(course, monkeypatch, tier):
     """Whatever a student makes of the files: here they are overwritten, removed and replaced."""
+    if tier == "B":
+        monkeypatch.setenv(FORCE_TIER, tier)
     with Grader(ReleasedSet(course, "hw1"), Confinement()) as grader:
         done = grade(grader, course, RIGHT)
         assert (done.points, done.visible) == (5, {"total": True})

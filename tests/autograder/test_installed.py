@@ -135,7 +135,14 @@ def test_course_of_numpy_is_released_checked_and_graded_without_torch(autograder
 
 @pytest.mark.slow
 def test_course_begins_in_an_empty_folder(autograder, tmp_path):
-    theirs = nb.make_course(tmp_path / "theirs", cells=nb.CELLS[:6])
+    total = "def total(path):\n    ### BEGIN SOLUTION\n    return sum(map(int, open(path)))\n"
+    cells = [
+        *nb.CELLS[:6],
+        ("total_answer", nb.ANSWER, f"{total}    ### END SOLUTION"),
+        ("total", nb.tests(1), "assert total('numbers.txt') == 3"),
+    ]
+    theirs = nb.make_course(tmp_path / "theirs", cells=cells)
+    (theirs / "source/hw1/numbers.txt").write_text("1\n2\n")
     for name in ("new", "adopted"):
         (tmp_path / name).mkdir()
     made = autograder("new", "hw9", at=tmp_path / "new")
@@ -144,8 +151,12 @@ def test_course_begins_in_an_empty_folder(autograder, tmp_path):
     assert checked.returncode == 0, checked.stdout + checked.stderr
     made = autograder("adopt", "hw1", "--nbgrader", theirs, at=tmp_path / "adopted")
     if made.returncode != 3:  # there is a sandbox here
-        assert made.returncode == 0 and "adopted 2 of 2 test cells" in made.stdout, made.stderr
-        assert autograder("release", "hw1", at=tmp_path / "adopted").returncode == 0
+        assert made.returncode == 0 and "adopted 3 of 3 test cells" in made.stdout, made.stderr
+        assert "handed out beside the notebook: numbers.txt" in made.stdout
+        for command in ("release", "work"):
+            assert autograder(command, "hw1", at=tmp_path / "adopted").returncode == 0
+        for place in ("_build/course/release", "work"):
+            assert (tmp_path / "adopted" / place / "hw1/numbers.txt").read_text() == "1\n2\n"
     assert "course of their own" in autograder("new", "hw9", at=theirs).stderr
 
 

@@ -82,7 +82,7 @@ def test_course_with_files_is_adopted_and_earns_what_nbgrader_gives(
         adopted = ReleasedSet(find_course(), own)
         run("release", own)
         for file, data in files.items():
-            assert (ours / f"_build/assignments/release/{own}" / file).read_bytes() == data
+            assert (ours / f"_build/course/release/{own}" / file).read_bytes() == data
         released = ReleasedSet(NbgraderCourse(theirs), f"hw1+{notebook}")
         for student, answers in students(cells):
             hand_in(released, theirs / f"submitted/{student}/hw1/{notebook}.ipynb", answers)

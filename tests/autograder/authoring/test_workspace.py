@@ -514,11 +514,13 @@ def test_released_notebooks_alone_need_nothing_but_python(toy, tmp_path):
     """As a student has them who was given no grader: its few files, and no package beside them."""
     root = Path(workspace.__file__).parents[2]
     authoring = ("__init__", "notebooks", "assistant_rules", "fingerprints", "newer_release")
-    for name in ("__init__", "files", "records", *(f"authoring/{name}" for name in authoring)):
+    alone = ("__init__", "files", "records", "handed_out", "authoring/workspace_files")
+    for name in (*alone, *(f"authoring/{name}" for name in authoring)):
         (tmp_path / "autograder" / "authoring").mkdir(parents=True, exist_ok=True)
         shutil.copy(root / f"autograder/{name}.py", tmp_path / f"autograder/{name}.py")
     shutil.copy(workspace.__file__, tmp_path / "autograder" / "authoring")
     _write(tmp_path / "problem_sets", toy.old)
+    (tmp_path / "problem_sets/toy/data.csv").write_text("1,2")
     command = [sys.executable, "-I", "-S", "-c"]
     command += [
         f"import sys; sys.path[:0] = [{str(tmp_path)!r}]; sys.argv[1:] = ['problem_sets'];"
@@ -526,6 +528,7 @@ def test_released_notebooks_alone_need_nothing_but_python(toy, tmp_path):
     ]
     run = lambda: subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)  # noqa: E731
     assert "toy: put into work" in run().stdout
+    assert (tmp_path / "work/toy/data.csv").read_text() == "1,2"
     _edited(tmp_path / "work", toy_mean_answer="mine")
     _write(tmp_path / "problem_sets", toy.new)
     assert "1 answer and 0 cells of yours went over" in run().stdout

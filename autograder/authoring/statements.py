@@ -2,9 +2,10 @@
 
 import ast
 import builtins
+import contextlib
 from collections.abc import Collection, Sequence
 
-from autograder.authoring.locked_tests import bound, names_read
+from autograder.authoring.locked_tests import as_python, bound, names_read
 
 IMPORTS = (ast.Import, ast.ImportFrom)
 
@@ -48,6 +49,21 @@ def leading_to(helpers: Sequence[ast.stmt], targets: set[str]) -> list[ast.stmt]
 def is_magic(statement: ast.stmt) -> bool:
     """Whether it is a command to Jupyter, as IPython writes it: what is drawn is not judged."""
     return "get_ipython()" in ast.unparse(statement) and isinstance(statement, ast.Expr)
+
+
+def without_magics(source: str) -> str:
+    """Return a cell as Python runs it, without commands to Jupyter, which may be all of it."""
+    if source.lstrip().startswith("%%"):
+        with contextlib.suppress(ValueError):
+            return as_python(source)
+        return ""
+    with contextlib.suppress(SyntaxError):
+        ast.parse(source)
+        return source
+    with contextlib.suppress(ValueError):
+        body = ast.parse(as_python(source)).body
+        return ast.unparse(ast.Module([one for one in body if not is_magic(one)], []))
+    return source
 
 
 def is_partial_credit(body: Sequence[ast.stmt]) -> bool:

@@ -16,6 +16,7 @@ from autograder.authoring.answers import KnownAnswer
 from autograder.authoring.checks import Check, Mistake
 from autograder.authoring.notebooks import grading, is_autograded, is_ungraded_work
 from autograder.authoring.release import Release
+from autograder.authoring.statements import without_magics
 from autograder.grading.diagnosis import LONGEST_CPU_SECONDS, is_telling
 from autograder.grading.judge import ItemJudge
 from autograder.records import CheckFault, GraderError, Observation, Verdict
@@ -120,7 +121,7 @@ def try_answers(
         GraderError: if the notebook lacks the item's test cell.
         CheckFault: if the check breaks.
     """
-    tests = cell_of(release.student, check.item).source
+    tests = without_magics(cell_of(release.student, check.item).source)
     asked = [judge.requests(check, seed) for seed in seeds]
     judge.known_answers(check, seeds[0])  # what probes import for this, every process inherits
     requests = [request for draw in asked for request in draw]
@@ -214,7 +215,7 @@ def _trial(check: Check, one: _Candidate) -> Trial:
 def namespace_of(notebook: NotebookNode) -> Callable[[], Namespace]:
     """Return what runs the cells that are neither tests nor ungraded work, as grading does."""
     cells = [
-        cell.source
+        without_magics(cell.source)
         for cell in notebook.cells
         if cell.cell_type == "code" and not is_autograded(cell) and not is_ungraded_work(cell)
     ]

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import sys
 
 import nbformat
 import pytest
@@ -287,6 +288,7 @@ def _solved(head, body):
 
 def test_files_beside_the_notebook_are_handed_out(tmp_path, own, without_sandbox, monkeypatch):
     monkeypatch.chdir(tmp_path)  # without a sandbox, they are written where this runs
+    monkeypatch.setattr(sys, "path", [*sys.path])
     read = (
         "import json\nimport helpers\nwith open('numbers.json') as file:\n"
         "    numbers = json.load(file)\nrows = []\nfor one in numbers:\n    rows.append([one])"

@@ -28,14 +28,15 @@ def wrong(source):
 
 
 def students(cells):
-    """Answers, cell by cell: all right, all wrong, none, and all right but one."""
+    """Answers, cell by cell: all right, all wrong, none, and every other one wrong."""
     answers = [(name, source) for name, role, source in cells if role == nb.ANSWER]
     right = {name: nb.solution(source) for name, source in answers}
+    mistaken = {name: wrong(source) for name, source in answers}
     yield "right", right
-    yield "wrong", {name: wrong(source) for name, source in answers}
+    yield "wrong", mistaken
     yield "empty", {}
-    for name, source in answers:
-        yield f"wrong {name}", right | {name: wrong(source)}
+    for first in (0, 1):
+        yield f"wrong from {first}", right | dict([*mistaken.items()][first::2])
 
 
 def hand_in(released, path, answers):
@@ -80,6 +81,8 @@ def test_course_with_files_is_adopted_and_earns_what_nbgrader_gives(
         n_cells += len(made["calls"]) + len(made["left"])
         own = f"hw1_{notebook}"
         adopted = ReleasedSet(find_course(), own)
+        (checked,) = json.loads(run("check", own, "--no-mutants", "--json", code=FINDINGS).stdout)
+        assert all(" needs at least " in problem for problem in checked["problems"]), checked
         run("release", own)
         for file, data in files.items():
             assert (ours / f"_build/course/release/{own}" / file).read_bytes() == data

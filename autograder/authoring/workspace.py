@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from autograder.authoring.assistant_rules import bring_rules
+from autograder.authoring.assistant_rules import RULES, bring_rules
 from autograder.authoring.fingerprints import (
     Notebook,
     cells_digest,
@@ -34,7 +34,8 @@ from autograder.authoring.fingerprints import (
 )
 from autograder.authoring.newer_release import merge, name_of
 from autograder.authoring.notebooks import is_answer
-from autograder.files import refuse_link_to_nowhere, write_atomically
+from autograder.files import OwnFiles, refuse_link_to_nowhere, write_atomically
+from autograder.handed_out import Files, files_beside
 from autograder.records import GraderError
 
 WORK = "work"
@@ -126,6 +127,44 @@ def bring(name: str, released: Notebook, work: Path) -> Update:
 def copy_of(name: str, work: Path) -> Path:
     """Where a workspace has its copy of a notebook."""
     return work / name / f"{name}.ipynb"
+
+
+def bring_files(name: str, files: Files, work: Path) -> list[str]:
+    """Put what is handed out with a set beside the student's copy of its notebook.
+
+    Where the release has another file than before, it takes the place of the student's, which stays
+    beside it if they have changed it; else what they have made of it is left alone.
+
+    Args:
+        work: the folder of the workspace.
+
+    Returns:
+        A line for each file of the student's that now stands beside the release's.
+
+    Raises:
+        GraderError: if one cannot be read or written; says which.
+    """
+    folder, lines = copy_of(name, work).parent, []
+    try:
+        for above in (work, folder):
+            refuse_link_to_nowhere(above)
+        own = OwnFiles(folder, ())
+        for place, data in files.items():
+            path = folder / place
+            before = path.read_bytes() if path.is_file() else None
+            is_known = own.is_newest(place, data)
+            is_theirs = before not in (None, data) and not own.is_own(place)
+            if is_known and (is_theirs or before == data):
+                continue
+            if is_theirs and before is not None:
+                kept = keep_beside(path, before)
+                lines.append(f"{name}: {place} is newer; yours, as it was, is {kept.name}")
+            own.write(place, data)
+    except OSError as error:
+        raise GraderError(
+            f"{error.filename or folder} cannot be read or written: {error.strerror or error}"
+        ) from error
+    return lines
 
 
 def _bring(name: str, released: Notebook, path: Path, file: Path) -> Update | None:
@@ -267,6 +306,22 @@ def released_in(folder: Path) -> dict[str, Path]:
     return dict(sorted(released.items()))
 
 
+def files_released(notebook: Path) -> dict[str, bytes]:
+    """Read what was released beside a notebook; nothing where several notebooks share a folder.
+
+    Raises:
+        GraderError: if it cannot be read.
+    """
+    folder = notebook.parent
+    if folder.name != notebook.stem:
+        return {}
+    return {
+        name: data
+        for name, data in files_beside(folder).items()
+        if name not in (RULES, f"{notebook.stem}-feedback.html")
+    }
+
+
 def rescue(name: str, released: Path, work: Path) -> str:
     """Copy a released notebook in which somebody has written by mistake beside their own.
 
@@ -337,8 +392,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("released", type=Path, help="folder of released notebooks")
     parser.add_argument("work", type=Path, nargs="?", default=Path(WORK), help="yours  [work]")
     options = parser.parse_args(arguments)
-    from autograder.authoring.workspace_files import bring_files, files_released
-
     try:
         releases = released_in(options.released)
         lines = [bring_rules(next(iter(releases.values())), options.work)]

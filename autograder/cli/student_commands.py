@@ -16,13 +16,14 @@ from autograder.authoring.workspace import (
     WORK,
     Update,
     bring,
+    bring_files,
     copy_of,
+    files_released,
     read_released,
     released_in,
     rescue,
     take_over,
 )
-from autograder.authoring.workspace_files import bring_files, files_released
 from autograder.cli.options import FINDINGS, json_option, note, report_errors, shown
 from autograder.handed_out import Files
 from autograder.records import GraderError

@@ -116,7 +116,7 @@ def test_edition_has_what_a_student_needs_and_nothing_of_ours(edition):
         *("__init__.py", "files.py", "records.py", "handed_out.py", "authoring/__init__.py"),
         *("authoring/assistant_rules.py", "authoring/notebooks.py"),
         *("authoring/fingerprints.py", "authoring/newer_release.py"),
-        *("authoring/unpacked.py", "authoring/workspace.py", "authoring/workspace_files.py"),
+        *("authoring/unpacked.py", "authoring/workspace.py"),
     }
 
 

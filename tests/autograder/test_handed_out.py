@@ -13,7 +13,7 @@ from autograder.authoring.edition import make
 from autograder.authoring.files_needed import files_missing
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet
-from autograder.authoring.workspace_files import bring_files
+from autograder.authoring.workspace import bring_files
 from autograder.class_run.own_work import grade_own
 from autograder.cli.main import main
 from autograder.cli.options import FINDINGS

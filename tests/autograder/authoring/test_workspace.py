@@ -514,7 +514,7 @@ def test_released_notebooks_alone_need_nothing_but_python(toy, tmp_path):
     """As a student has them who was given no grader: its few files, and no package beside them."""
     root = Path(workspace.__file__).parents[2]
     authoring = ("__init__", "notebooks", "assistant_rules", "fingerprints", "newer_release")
-    alone = ("__init__", "files", "records", "handed_out", "authoring/workspace_files")
+    alone = ("__init__", "files", "records", "handed_out")
     for name in (*alone, *(f"authoring/{name}" for name in authoring)):
         (tmp_path / "autograder" / "authoring").mkdir(parents=True, exist_ok=True)
         shutil.copy(root / f"autograder/{name}.py", tmp_path / f"autograder/{name}.py")

@@ -12,12 +12,13 @@ to the last answer. So none gains by computing in parallel, or in processes that
 import bisect
 import contextlib
 import hashlib
+import itertools
 import math
 import os
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -39,7 +40,8 @@ from autograder.store.journal import Journal
 _N_RUNS = 3  # of a timed answer; what else a machine does only ever makes it slower
 _MOST_LETTERS = 24
 _CHOSEN = re.compile(r"""^PSEUDONYM[ \t]*=[ \t]*(["'])([^"'\n]{0,96})\1""", re.MULTILINE)
-_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]+")  # one script: letters of others look like these
+# One script, as letters of others look like these; of this one without those that do, too.
+_LATIN = re.compile("(?:(?![\u0196\u01a6-\u01a8\u01bc-\u01c3\u01f7])[A-Za-z\u00c0-\u024f])+")
 _CONSONANTS, _VOWELS = "bdfglmnprstvz", "aeiou"
 
 
@@ -119,21 +121,24 @@ def make_leaderboard(released: ReleasedSet, settings: Settings) -> Board:
             if (answer := _answer(released, journal, student, target)) is not None
         }
         chosen = {student: _chosen(cells) for student, (_, cells) in answers.items()}
-        # A name that two have chosen is neither's: nobody can take another's by copying it.
-        wishes = Counter(name.casefold() for name in chosen.values())
-        contested = {name for name in wishes if wishes[name] > 1}
-        entries, taken = [to_beat], {to_beat.pseudonym.casefold()}
+        # A name that two have chosen is neither's, and one that is drawn for somebody is nobody
+        # else's: none can take another's by copying it.
+        wishes = Counter(look for name in chosen.values() for look in _looks(name))
+        contested = {look for look in wishes if wishes[look] > 1}
+        drawn = {student: _looks(next(_drawn(journal.salt(), student))) for student in answers}
+        entries, taken = [to_beat], set(_looks(to_beat.pseudonym))
         # Whom the instructor has named comes first: nobody else can take that name.
         for student in sorted(answers, key=lambda student: student not in names):
             wish = names.get(student, chosen[student])
-            held = taken if student in names else taken | contested
+            of_others = (drawn[other] for other in drawn if other != student)
+            held = taken if student in names else taken.union(contested, *of_others)
             pseudonym = _pseudonym(wish, held, journal.salt(), student)
             if pseudonym != names.get(student, pseudonym):
                 raise GraderError(
                     f"leaderboard.names calls {student} {names[student]!r}; a name is Latin "
                     f"letters, at most {_MOST_LETTERS}, and stands for one student"
                 )
-            taken.add(pseudonym.casefold())
+            taken |= _looks(pseudonym)
             repaired, cells = answers[student]
             entry = Entry(student, pseudonym)
             entries.append(_measured(grader, challenge, repaired, cells, seed, entry))
@@ -310,25 +315,39 @@ def _chosen(cells: Sequence[str]) -> str:
     return next((match[2] for match in matches if match), "")
 
 
-def _pseudonym(chosen: str, taken: Container[str], salt: str, student: str) -> str:
+def _plain(name: str) -> str:
+    return unicodedata.normalize("NFC", " ".join(name.split()))
+
+
+def _looks(name: str) -> frozenset[tuple[str, str]]:
+    """Return by what a name could be taken for another: how it is read, and how it is drawn."""
+    plain = _plain(name)
+    return frozenset({("read", plain.casefold()), ("drawn", plain.replace("I", "l"))})
+
+
+def _pseudonym(chosen: str, taken: Set[tuple[str, str]], salt: str, student: str) -> str:
     """Return the chosen name if it is one that may be shown, else one that the salt draws.
 
     A name is Latin letters, with single blanks or hyphens between them: so none is a number, a
     formula, markup or an address, none is invisible, and none looks like another on the page.
     """
-    words = unicodedata.normalize("NFC", " ".join(chosen.split()))
+    words = _plain(chosen)
     is_name = all(_LATIN.fullmatch(word) and word.isalpha() for word in re.split("[ -]", words))
-    if is_name and len(words) <= _MOST_LETTERS and words.casefold() not in taken:
+    is_name &= unicodedata.is_normalized("NFKC", words)  # else one sign looks like two letters
+    if is_name and len(words) <= _MOST_LETTERS and taken.isdisjoint(_looks(words)):
         return words
-    for attempt in range(1_000_000):
+    return next(name for name in _drawn(salt, student) if taken.isdisjoint(_looks(name)))
+
+
+def _drawn(salt: str, student: str) -> Iterator[str]:
+    """Yield the names that the salt draws for a student, in the order in which they are tried."""
+    for attempt in itertools.count():
         digest = hashlib.sha256(f"pseudonym\0{salt}\0{student}\0{attempt}".encode()).digest()
         syllables = [
             _CONSONANTS[digest[i] % len(_CONSONANTS)] + _VOWELS[digest[i + 1] % len(_VOWELS)]
             for i in range(0, 8, 2)
         ]
-        if (drawn := "".join(syllables).capitalize()).casefold() not in taken:
-            return drawn
-    raise AssertionError("more students than names")
+        yield "".join(syllables).capitalize()
 
 
 def plain_board(board: Board) -> Mapping[str, object]:

@@ -26,7 +26,8 @@ from autograder.store.journal import Journal
 from autograder.store.sections import SECTIONS, read_sections
 
 _MOST_IMAGES, _MOST_BYTES = 4, 4 << 20
-_PNG = b"\x89PNG\r\n\x1a\n"
+_MOST_PIXELS = 32_000_000  # a browser holds four bytes of each; 20 by 16 inches at 300 dots an inch
+_PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 
 
 class Changed(GraderError):
@@ -263,7 +264,9 @@ def _pictures(notebook: bytes, names: set[str]) -> Iterator[str]:
                 data = output.get("data", {}).get("image/png", "")
                 text = "".join(data) if isinstance(data, list) else str(data)
                 raw = base64.b64decode("".join(text.split()), validate=True)
-                if raw.startswith(_PNG) and len(raw) <= _MOST_BYTES:
+                width, height = (int.from_bytes(raw[at : at + 4]) for at in (16, 20))
+                is_small = len(raw) <= _MOST_BYTES and width * height <= _MOST_PIXELS
+                if raw.startswith(_PNG) and is_small:
                     yield base64.b64encode(raw).decode()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return

@@ -142,6 +142,7 @@ def test_wrong_or_uncounted_answer_is_not_ranked(board):
 def test_name_that_is_no_name_is_replaced_by_one_that_the_salt_draws(board):
     chosen = ["0.001 s", "<b>x", "=A", "Ada  1", "a" * 25, "the plain way", "x--y", "a\u202eb", "Ⅷ"]
     chosen += ["\u3164", "Ada\u3164", "\u0410da", "e\u0301" * 50_000]  # invisible, Cyrillic, long
+    chosen += ["D\u0133kstra", "A\u01c0an", "\u017fam"]  # signs that look like other letters
     cells = {f"s{n}": f'PSEUDONYM = "{name}"\n{RIGHT}# takes 1' for n, name in enumerate(chosen)}
     drawn = [entry.pseudonym for entry in board(**cells).ranked if entry.student]
     assert len(set(drawn)) == len(chosen)
@@ -162,6 +163,19 @@ def test_name_that_two_have_chosen_is_neither_s(board):
     }
     names = {entry.student: entry.pseudonym for entry in board(**cells).ranked}
     assert names["cy"] == "Cyrus" and not {"ben"} & {name.casefold() for name in names.values()}
+
+
+def test_name_that_another_has_or_seems_to_have_is_nobody_else_s(board):
+    first = board(ada=f'PSEUDONYM = "Alan"\n{RIGHT}# takes 1', dee=f"{RIGHT}# takes 1")
+    (drawn,) = [entry.pseudonym for entry in first.ranked if entry.student == "dee"]
+    # Who comes first in the alphabet takes the name under which somebody led the last time.
+    cells = {who: f'PSEUDONYM = "{drawn}"\n{RIGHT}# takes 1' for who in ("ada",)}
+    cells |= {"bo": f'PSEUDONYM = "AIan"\n{RIGHT}# takes 1', "cy": f'PSEUDONYM = "Alan"\n{RIGHT}'}
+    cells |= {"eva": f'PSEUDONYM = "Ian"\n{RIGHT}', "fay": f'PSEUDONYM = "Lan"\n{RIGHT}'}
+    names = {entry.student: entry.pseudonym for entry in board(**cells).ranked}
+    assert names["dee"] == drawn and drawn not in names["ada"]
+    assert not {"Alan", "AIan"} & set(names.values())
+    assert (names["eva"], names["fay"]) == ("Ian", "Lan")  # which nobody takes for one another
 
 
 def test_blanks_that_an_editor_removes_are_no_answer(board):

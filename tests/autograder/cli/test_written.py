@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import stat
+import struct
 import threading
 import urllib.error
 import urllib.parse
@@ -46,7 +47,14 @@ RUBRIC = """\
 - 0: not.
 """
 HOSTILE = '<img src=x onerror=alert(1)> "quoted" & </pre><script>alert(2)</script>'
-DOT = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(20)).decode()
+
+
+def picture(width, height, more=20):
+    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", width, height)
+    return base64.b64encode(head + bytes(more)).decode()
+
+
+DOT = picture(1, 1)
 
 
 @pytest.fixture
@@ -257,10 +265,13 @@ def test_picture_that_is_too_large_or_none_is_not_shown():
         output = nbformat.v4.new_output("display_data", {"image/png": data})
         return nbformat.v4.new_code_cell("plot()", outputs=[output])
 
-    large = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(_MOST_BYTES)).decode()
-    svg = base64.b64encode(b"<svg onload=alert(3)>").decode()
-    notebook = nbformat.v4.new_notebook(cells=[cell(large), cell(svg), cell(DOT)])
-    assert list(_pictures(nbformat.writes(notebook).encode(), {"toy_essay"})) == [DOT]
+    large, plot = picture(1, 1, _MOST_BYTES), picture(6_000, 4_800)
+    swells = picture(23_040, 23_040)  # 64 KB of one colour took 2.6 GB of a browser's memory
+    svg, cut = (base64.b64encode(data).decode() for data in (b"<svg onload=alert(3)>", b"\x89PNG"))
+    notebook = nbformat.v4.new_notebook(
+        cells=[cell(data) for data in (large, swells, svg, cut, plot, DOT)]
+    )
+    assert list(_pictures(nbformat.writes(notebook).encode(), {"toy_essay"})) == [plot, DOT]
 
 
 def test_new_answer_meanwhile_is_not_graded_unseen_and_old_points_are_shown_as_such(

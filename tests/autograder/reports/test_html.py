@@ -34,7 +34,9 @@ def test_highlight_marks_texts_comments_keywords_and_numbers():
     )
 
 
-@pytest.mark.parametrize("piece", ['"""', "'", '"\\', "r'''", "\\", "#", 'f"', "1", '\\"""\n'])
+@pytest.mark.parametrize(
+    "piece", ['"""', "'", '"\\', "r'''", "\\", "#", 'f"', "1", "ab ", '\\"""\n']
+)
 def test_highlight_takes_time_in_proportion_to_the_length(piece):
     def cost(length):
         times, code = [], (piece * length)[:length] + "\\"

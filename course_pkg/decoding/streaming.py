@@ -141,14 +141,14 @@ class Streamer:
 
     def _look_at_model(self) -> None:
         """Find the fast way to read one token, if there is one for the model as it is now."""
-        if self._state != _state_of(self.model):
-            self._seen, self._reader = [], None
-            self._cache = self.model.new_cache()
-        if not OneTokenReader.fits(self.model):
-            self._reader = None
-        elif self._reader is None:
-            self._reader = OneTokenReader(self.model)  # which may lay arrays side by side
-        self._state = _state_of(self.model)
+        state = _state_of(self.model)
+        if state == self._state:
+            return
+        self._seen, self._cache, self._reader = [], self.model.new_cache(), None
+        if OneTokenReader.fits(self.model):
+            self._reader = OneTokenReader(self.model)
+            state = _state_of(self.model)  # it may lay arrays side by side
+        self._state = state
 
     def _read(self, text: list[int], guesses: list[int], mode: Callable[[], Any]) -> Tensor:
         """Return log-probabilities of the token after the text, and after each guess in turn."""
@@ -189,7 +189,12 @@ def _state_of(model: nn.Module) -> list[Any]:
     Weights are not looked at, only where they are and how often they were written.
     """
     parts = [
-        (module, *module._forward_hooks, *module._forward_pre_hooks, getattr(module, "attend", 0))
+        (
+            module,
+            *module._forward_hooks,
+            *module._forward_pre_hooks,
+            *(getattr(module, name, None) for name in ("attend", "fused")),
+        )
         for module in model.modules()
     ]
     weights = [

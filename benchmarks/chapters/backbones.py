@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.papers.published import command_line
+from course_pkg.common.checks import whole_numbers
 from course_pkg.models import IGNORE
 from course_pkg.models.adaptation import Backbone, TextClassifier
 from course_pkg.text.batches import Batch, example_batches, pad_rows
@@ -160,7 +161,13 @@ def fine_tune(
 
     Args:
         n_accumulate: how many parts a batch is computed in: so much less memory, the same gradient.
+
+    Raises:
+        ValueError: if a batch does not have so many equal parts.
     """
+    whole_numbers(batch_size=batch_size, n_accumulate=n_accumulate)
+    if batch_size % n_accumulate:
+        raise ValueError(f"n_accumulate is {n_accumulate}; it must divide batch_size, {batch_size}")
     batches = example_batches(
         examples,
         lambda rows, generator: collate(rows),

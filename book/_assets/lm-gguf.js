@@ -181,6 +181,9 @@
       const cut = field(fields, "tokenizer.ggml.pre");
       if (!CUTS[cut]) throw new Error(`tokenizer.ggml.pre is ${cut}; this page reads ${Object.keys(CUTS).join(" and ")}`);
       const names = field(fields, "tokenizer.ggml.tokens"), types = field(fields, "tokenizer.ggml.token_type");
+      if (types.length !== names.length) throw new Error(`tokenizer.ggml.token_type has ${types.length} entries; it must have one for each of ${names.length} tokens`);
+      const unknown = types.find((type) => type !== 1 && type !== 3);
+      if (unknown !== undefined) throw new Error(`tokenizer.ggml.token_type has ${unknown}; it must be 1 or 3`);
       const byte_of = new Map(); // GPT-2 writes each byte as a character that can be seen
       for (let byte = 0, n_moved = 0; byte < 256; byte += 1) {
         const is_seen = (byte > 32 && byte < 127) || (byte > 160 && byte !== 173);
@@ -193,8 +196,8 @@
       });
       const ids = new Map(names.map((name, id) => [name, id]));
       const merges = field(fields, "tokenizer.ggml.merges").map((line) => line.split(" ").map((part) => ids.get(part)));
-      const eos = field(fields, "tokenizer.ggml.eos_token_id");
-      return { vocabulary, special, merges, pattern: CUTS[cut], ends: [...new Set([eos, special["<|endoftext|>"] ?? eos])] };
+      const eos = field(fields, "tokenizer.ggml.eos_token_id"), turn = fields["tokenizer.ggml.eot_token_id"] ?? eos;
+      return { vocabulary, special, merges, pattern: CUTS[cut], ends: [...new Set([eos, turn, special["<|endoftext|>"] ?? eos])] };
     }
 
     // ---- the model: LLaMA's structure, as course_pkg's GPT with rotary positions, RMSNorm and SwiGLU

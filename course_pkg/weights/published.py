@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from course_pkg.common.checks import flags
+from course_pkg.common.checks import check_id, flags
 from course_pkg.common.devices import available_memory, return_freed_memory, usable_device
 from course_pkg.common.files import path_of
 from course_pkg.layers.low_bit import BlockLinear, RowEmbedding, RowLinear, quantise_rows
@@ -249,7 +249,12 @@ def _check_memory(read: GGUFModel, precision: str) -> None:
 
 
 def _stop_ids(read: GGUFModel, tokenizer: BytePairTokenizer) -> tuple[int, ...]:
-    return tuple({int(read.fields["tokenizer.ggml.eos_token_id"]): 0, tokenizer.eos_id: 0})
+    """Return what ends an answer, a turn if the file tells it from that, and a text."""
+    names = [f"tokenizer.ggml.{name}_token_id" for name in ("eos", "eot")]
+    named = {name: read.fields[name] for name in names if name in read.fields}
+    for name, token in named.items():
+        check_id(name, token, tokenizer.vocab_size)
+    return tuple(dict.fromkeys([*named.values(), tokenizer.eos_id]))
 
 
 def _card_of(fields: Mapping[str, Any], path: Path) -> str:

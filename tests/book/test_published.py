@@ -193,6 +193,8 @@ def test_the_published_model_itself(page):
         ({"llama.rope.scaling.type": "linear"}, "scaling.type is linear; this page's model has no"),
         ({"llama.vocab_size": 100}, "vocab_size is 100; this page reads 263, as many as there are"),
         ({"llama.rope.freq_base": 0.0}, "freq_base is 0; it must be positive and finite"),
+        ({"tokenizer.ggml.token_type": [1]}, "token_type has 1 entries; it must have one for each"),
+        ({"tokenizer.ggml.token_type": [1] * 262 + [4]}, "token_type has 4; it must be 1 or 3"),
         ({"tokenizer.ggml.add_bos_token": True}, "add_bos_token is 1; this page reads 0: no token"),
     ],
 )

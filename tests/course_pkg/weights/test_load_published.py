@@ -235,6 +235,12 @@ def assert_same_ids(fields, cases):
     assert ours.to_fast().encode_batch(cases) == expected
 
 
+def test_what_ends_a_turn_ends_an_answer(tmp_path):
+    for changes, expected in (({}, (2, 0)), ({"tokenizer.ggml.eot_token_id": 1}, (2, 1, 0))):
+        path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle(), changes=changes)
+        assert load(path).stop_ids == expected
+
+
 class TestRefusals:
     @pytest.mark.parametrize(
         ("changes", "message"),
@@ -264,6 +270,7 @@ class TestRefusals:
             ({"tokenizer.ggml.merges": [1]}, r"merges is \[1\]; it must be a list of texts"),
             ({"tokenizer.ggml.token_type": 1}, "token_type is 1; it must be a list of whole"),
             ({"tokenizer.ggml.add_bos_token": True}, "add_bos_token is True; ours adds no token"),
+            ({"tokenizer.ggml.eot_token_id": 999}, "eot_token_id is 999; the vocabulary has 263"),
             ({"tokenizer.chat_template": 5}, "chat_template is 5; it must be a text"),
             ({"tokenizer.ggml.model": "llama"}, "tokenizer.ggml.model is 'llama'"),
             ({"tokenizer.ggml.pre": "qwen2"}, "tokenizer.ggml.pre is 'qwen2'; it must be one of"),

@@ -31,6 +31,8 @@ Files = Mapping[str, bytes]
 _LEFT_OUT = {".ipynb", ".pyc"}  # of a course for nbgrader: notebooks, and what Python has made
 # What no file can be called everywhere: students have Windows, too.
 _NO_NAME = re.compile(r'[<>:"|?*\\\x00-\x1f\x7f]|[ .]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)', re.I)
+# What we write beside notebooks: rules for assistants, pages about a set, its feedback.
+_OURS = re.compile(r"agents\.md|mistakes\.html|rubric\.html|.*-feedback\.html", re.I)
 _NEEDED_HERE = {"autograder", "IPython", "numpy", "torch"}
 
 
@@ -161,6 +163,8 @@ def _broken_rule(path: Path, name: str) -> str:
         return "it is no plain file"
     if path.suffix == ".ipynb":
         return "another notebook is a set of its own"
+    if _OURS.fullmatch(name):
+        return "a file of that name is written beside notebooks"
     try:
         name.encode()
     except UnicodeEncodeError:

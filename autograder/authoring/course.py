@@ -2,7 +2,8 @@
 
 A course is a folder with one folder for each problem set. In it lie `notebook.py` (the notebook as
 text), `problem_set.py` (which defines `PROBLEM_SET`) and whatever that imports, as a rule one file
-for each graded item. A course is found and loaded by path, so the grader depends on none.
+for each graded item; in `files/` what students get beside the notebook. A course is found and
+loaded by path, so the grader depends on none.
 """
 
 import hashlib

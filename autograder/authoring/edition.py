@@ -204,9 +204,9 @@ def _is_known(path: Path, name: str, known: Mapping[str, str]) -> bool:
 
 
 def _replace(edition: Edition, folder: Path, archive: Path) -> Path:
-    packed = _packed(edition.files, folder.name)
+    packed_files = packed(edition.files, folder.name)
     checksums = {path: _digest(data) for path, data in edition.files.items()}
-    checksums[archive.name] = _digest(packed)
+    checksums[archive.name] = _digest(packed_files)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with scratch_folder(folder.parent) as fresh:
         for path, data in edition.files.items():
@@ -224,7 +224,7 @@ def _replace(edition: Edition, folder: Path, archive: Path) -> Path:
             shutil.rmtree(away)
         else:
             fresh.rename(folder)
-    write_atomically(archive, packed)
+    write_atomically(archive, packed_files)
     write_atomically(folder / LIST, json.dumps(checksums, indent=0).encode())
     return archive
 
@@ -234,7 +234,8 @@ def _rights(path: str) -> int:
     return 0o444 if path.startswith(f"{_SETS}/") and path.endswith(".ipynb") else 0o644
 
 
-def _packed(files: Mapping[str, bytes], name: str) -> bytes:
+def packed(files: Mapping[str, bytes], name: str) -> bytes:
+    """Return a zip file of a folder by this name; of the same files, the same one."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, data in sorted(files.items()):

@@ -168,6 +168,7 @@ def spoil_folder(folder):
         (spoil_folder, r"more cannot be handed out: it is a link"),
         (lambda folder: os.mkfifo(folder / "pipe"), "pipe cannot be handed out: it is no plain"),
         (lambda folder: (folder / "a.ipynb").touch(), r"a\.ipynb cannot .* a set of its own"),
+        (lambda folder: (folder / "AGENTS.md").touch(), "of that name is written beside notebooks"),
         (lambda folder: (folder / "random.py").touch(), "instead of the module random"),
         (lambda folder: (folder / "Helpers.py").touch(), "in capitals alone"),
         (lambda folder: (folder / "a:b").touch(), "some system cannot have a file of that name"),

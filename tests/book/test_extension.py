@@ -19,6 +19,7 @@ from autograder.authoring.course import find_course
 from autograder.authoring.late_policy import read_policy
 from book import build
 from course_pkg.results import Result
+from tests.autograder.test_handed_out import FILES, make_course
 
 ROOT = Path(__file__).parents[2]
 
@@ -98,6 +99,19 @@ def test_book_gets_the_notebooks_of_all_sets_as_students_do(extension, tmp_path)
     assert tuple(sorted(written)) == course.sets()
     text = json.dumps(written)
     assert "YOUR CODE HERE" in text and "BEGIN SOLUTION" not in text and "nbgrader_cell" not in text
+
+
+def test_set_that_hands_out_files_is_offered_with_them(extension, tmp_path, monkeypatch):
+    sets, course = extension("problem_sets"), make_course(tmp_path / "course")
+    monkeypatch.setattr(sets, "course", lambda: course)
+    offered = sets.links("hw1", "../", settings_of(extension, tmp_path, WEB))
+    assert offered == '<a href="../problem_sets/hw1.zip" download="hw1.zip">hw1.zip</a>'
+    sets.write_notebooks(
+        SimpleNamespace(outdir=tmp_path, builder=SimpleNamespace(format="html")), None
+    )
+    (made,) = (tmp_path / "problem_sets").iterdir()
+    with zipfile.ZipFile(made) as packed:
+        assert set(packed.namelist()) == {"hw1/hw1.ipynb", *(f"hw1/{name}" for name in FILES)}
 
 
 def test_every_set_is_offered_by_a_chapter_and_no_page_leads_to_the_folder_with_the_answers():

@@ -3,7 +3,8 @@
     {problem-set}`ps1` asks you to write all of this yourself.
 
 The role names the set and offers its notebook, as students get it: to download, or to open where
-the course says. No page leads to the folder with the answers, and nothing of it is in the book.
+the course says. Where files are handed out with it, that is a zip file of a folder that holds all.
+No page leads to the folder with the answers, and nothing of it is in the book.
 """
 
 import re
@@ -15,8 +16,11 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
 
 from autograder.authoring.course import Course, find_course
+from autograder.authoring.edition import packed
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet
+from autograder.handed_out import FOLDER as FILES
+from autograder.handed_out import read_files
 
 from .assets import ROOT
 from .settings import WebSettings
@@ -47,8 +51,11 @@ def links(name: str, to_top: str, web: WebSettings) -> str:
     Args:
         to_top: the way from the page to the top of the book, as "../".
     """
-    place = f"{FOLDER}/{name}.ipynb"
-    found = [f'<a href="{to_top}{place}" download="{name}.ipynb">{name}.ipynb</a>']
+    files = read_files(course().source(name).with_name(FILES))
+    offered = f"{name}.zip" if files else f"{name}.ipynb"
+    found = [f'<a href="{to_top}{FOLDER}/{offered}" download="{offered}">{offered}</a>']
+    if files:  # which are not there where only the notebook is opened
+        return found[0]
     for label, address in web.notebook_links(name, FOLDER).items():
         found.append(f'<a href="{escape(address)}">{label}</a>')
     return ", ".join(found)
@@ -76,8 +83,13 @@ def write_notebooks(app: Sphinx, exception: Exception | None) -> None:
     folder = Path(app.outdir) / FOLDER
     folder.mkdir(exist_ok=True)
     for name in course().sets():
-        notebook = ReleasedSet(course(), name).notebooks.student
-        (folder / f"{name}.ipynb").write_text(as_text(notebook), encoding="utf-8")
+        made = ReleasedSet(course(), name).notebooks
+        notebook = as_text(made.student)
+        if made.files:
+            all_files = {**made.files, f"{name}.ipynb": notebook.encode()}
+            (folder / f"{name}.zip").write_bytes(packed(all_files, name))
+        else:
+            (folder / f"{name}.ipynb").write_text(notebook, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -160,6 +161,7 @@ def check(
     fresh draws.
     """
     from autograder.authoring.release import ReleasedSet
+    from autograder.authoring.secrets import given_away
     from autograder.validation.check_report import plain_report, print_overview, print_report
     from autograder.validation.check_set import SEEDS, check_set
 
@@ -177,6 +179,7 @@ def check(
             with_unseen=thorough,
             seeds=SEEDS[:1] if items else SEEDS,
         )
+        report = replace(report, faults=(*report.faults, *given_away(released)))
         reports.append(report)
         if not as_json:
             print_report(report)

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from autograder.authoring.course import SETTINGS, Course
 from autograder.authoring.release import ReleasedSet
+from autograder.authoring.secrets import given_away
 from autograder.files import write_atomically
 from autograder.handed_out import FOLDER
 from autograder.records import GraderError
@@ -107,14 +108,17 @@ def write_package(course: Course, name: str, out: Path, visibility: str = VISIBI
         visibility: when students see what an item earned, in Gradescope's words.
 
     Raises:
-        GraderError: if there is no such set, its checks do not load, something else than such a
-            package stands in its place, or students would see what course.toml holds back.
+        GraderError: if there is no such set, its checks do not load, what it hands out gives away
+            what it must not, something else than such a package stands in its place, or students would see what course.toml holds back.
     """
     if visibility not in VISIBILITIES:
         known = ", ".join(VISIBILITIES)
         raise GraderError(f"visibility is {visibility!r}; it must be one of {known}")
     course.problem_set(name)
-    policy = ReleasedSet(course, name).policy
+    released = ReleasedSet(course, name)
+    if complaints := given_away(released):  # student code reads them there
+        raise GraderError(f"{name} is not packed: {'; '.join(complaints)}")
+    policy = released.policy
     if visibility == "visible" and (policy.feedback != "full" or policy.feedback_delay):
         raise GraderError(
             f"visibility is 'visible', which shows everything at once, and {SETTINGS} limits what "

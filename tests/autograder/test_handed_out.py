@@ -19,7 +19,7 @@ from autograder.cli.main import main
 from autograder.cli.options import FINDINGS
 from autograder.grading.grader import Confinement, Grader, Task
 from autograder.handed_out import FOLDER, MOST_BYTES, beside, files_beside, read_files
-from autograder.lms import gradescope_package
+from autograder.lms import gradescope_package, nbgrader_cell
 from autograder.records import GraderError, State, Submission
 from autograder.sandbox.sandbox import FORCE_TIER
 from autograder.store.input_digests import input_digests
@@ -115,7 +115,7 @@ def test_cells_visible_tests_and_hidden_probes_read_the_courses_copy(course):
 @pytest.mark.sandbox
 @pytest.mark.exhaustive
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become others")
-@pytest.mark.parametrize(("uid", "tier"), [(0, "B"), (NOBODY, "A"), (NOBODY, "B")])
+@pytest.mark.parametrize(("uid", "tier"), [(0, "A-fresh"), (0, "B"), (NOBODY, "A"), (NOBODY, "B")])
 def test_so_it_is_in_other_tiers_and_as_an_ordinary_user(uid, tier):
     path = Path(__file__).relative_to(ROOT)
     run_tests(uid, str(path), "-k", "read_the_courses_copy", **{FORCE_TIER: tier})
@@ -267,7 +267,12 @@ def test_file_that_holds_a_solution_or_a_check_is_not_released(course, tmp_path)
     arguments = ["--course", str(course.folder), "release", "hw1", "--out", str(tmp_path / "out")]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == FINDINGS and not (tmp_path / "out").exists()
-    assert "hw1: files/notes.txt gives away a check of problem_set.py: " in done.stderr
+    said = "files/notes.txt gives away a check of problem_set.py: "
+    assert f"hw1: {said}" in done.stderr
+    with pytest.raises(GraderError, match=f"hw1 is not packed: {said}"):
+        gradescope_package.write_package(course, "hw1", tmp_path)
+    checked = CliRunner().invoke(main, [*arguments[:2], "check", "hw1", "--no-mutants", "--json"])
+    assert said in checked.stdout
 
 
 def test_gradescope_package_holds_them(course):
@@ -290,3 +295,15 @@ def test_own_notebook_is_graded_beside_the_courses_files(course, tmp_path):
     path.write_text(as_text(notebook))
     (tmp_path / "numbers.csv").write_text("1000")
     assert grade_own(released(course), path).grade.points == 5
+
+
+def test_check_under_plain_nbgrader_runs_beside_them(course, tmp_path, monkeypatch):
+    monkeypatch.setenv("AUTOGRADER_COURSE", str(course.folder))
+    monkeypatch.chdir(tmp_path)  # where nbgrader has put a student's notebook, and the files
+    (tmp_path / "data").mkdir()
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    namespace = {}
+    exec(f"{FILES['helpers.py']}\n{RIGHT}", namespace)
+    assert nbgrader_cell.score("hw1", "total", namespace) == 5
+    assert Path.cwd() == tmp_path

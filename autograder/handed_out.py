@@ -49,6 +49,8 @@ def read_files(folder: Path) -> dict[str, bytes]:
         raise GraderError(f"{folder} is a link; it must be a folder of its own")
     known: dict[str, str] = {}
     paths = list(_below(folder))
+    if len(paths) > MOST_FILES:
+        raise GraderError(f"{folder} hands out {len(paths)} files; at most {MOST_FILES} can be")
     for path in paths:
         name = path.relative_to(folder).as_posix()
         rule = _broken_rule(path, name)
@@ -179,10 +181,10 @@ def _broken_rule(path: Path, name: str) -> str:
 def _contents(folder: Path, paths: list[Path]) -> dict[str, bytes]:
     try:
         n_bytes = sum(path.stat().st_size for path in paths)
-        if n_bytes > MOST_BYTES or len(paths) > MOST_FILES:
+        if n_bytes > MOST_BYTES:
             raise GraderError(
-                f"the files handed out from {folder} are {len(paths)} with {n_bytes} bytes; at "
-                f"most {MOST_FILES} with {MOST_BYTES} can be put into the sandbox"
+                f"the files that {folder} hands out have {n_bytes} bytes; at most {MOST_BYTES} can "
+                "be put into the sandbox"
             )
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
     except OSError as error:

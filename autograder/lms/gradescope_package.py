@@ -109,7 +109,8 @@ def write_package(course: Course, name: str, out: Path, visibility: str = VISIBI
 
     Raises:
         GraderError: if there is no such set, its checks do not load, what it hands out gives away
-            what it must not, something else than such a package stands in its place, or students would see what course.toml holds back.
+            what it must not, something else than such a package stands in its place, or students
+            would see what course.toml holds back.
     """
     if visibility not in VISIBILITIES:
         known = ", ".join(VISIBILITIES)

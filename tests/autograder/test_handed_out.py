@@ -157,6 +157,11 @@ def spoil_link(folder):
     (folder / "numbers.csv").symlink_to("/etc/passwd")
 
 
+def spoil_number(folder):
+    for number in range(1001 - len(FILES)):
+        (folder / f"{number}.txt").touch()
+
+
 def spoil_folder(folder):
     (folder / "more").symlink_to(folder.parent.parent)
 
@@ -175,8 +180,9 @@ def spoil_folder(folder):
         (lambda folder: (folder / "con.txt").touch(), "some system cannot have a file of that"),
         (
             lambda folder: os.truncate(folder / "numbers.csv", MOST_BYTES),
-            f"at most 1000 with {MOST_BYTES} can be put into the sandbox",
+            f"at most {MOST_BYTES} can be put into the sandbox",
         ),
+        (spoil_number, "hands out 1001 files; at most 1000 can be"),
     ],
 )
 def test_what_cannot_be_handed_out_is_named_and_nothing_is_released(course, spoil, reason):

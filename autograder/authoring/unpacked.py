@@ -74,7 +74,7 @@ def unpack(archive: Path, folder: Path) -> list[str]:
                     lines.append(f"{name}: you had changed it; as it was, it is {kept.name}")
                 if before != data or not path.is_file():
                     write_atomically(path, data)
-    except (EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except (EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:  # also encrypted
         raise GraderError(
             f"{archive} is damaged, or no zip file: {error}; download it again, and run this again"
         ) from error

@@ -28,7 +28,8 @@ from autograder.grading.visible_tests import (
 )
 from autograder.handed_out import beside, modules_in
 from autograder.inside.messages import Failure, ProbeRequest
-from autograder.intake.repair import RepairedNotebook, first_few, repair
+from autograder.intake.collection import first_few
+from autograder.intake.repair import RepairedNotebook, repair
 from autograder.records import (
     Grade,
     Observation,

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
@@ -31,6 +31,7 @@ AGAIN = (
 )
 """What to do about a file that is no notebook any more."""
 _MOST_COPIES = _MOST_NAMED = 10
+_MOST_REASONS = 20
 _COPY = r"( ?\(\d{1,3}\)|-Copy\d{1,3})?"  # as browsers and Jupyter number copies
 _TIME_FILE = "timestamp.txt"
 _A_COPY = timedelta(hours=1)
@@ -167,6 +168,13 @@ def read_notebook(collected: Collected) -> bytes:
     return smaller
 
 
+def first_few(reasons: Iterable[str]) -> list[str]:
+    """Return as many reasons as anybody reads: cells, files and folders make thousands."""
+    once = list(dict.fromkeys(reasons))
+    more = len(once) - _MOST_REASONS
+    return [*once[:_MOST_REASONS], f"{more} more like these"] if more > 1 else once
+
+
 def is_too_intricate(data: bytes) -> bool:
     """Whether a file holds more lists and dicts than may be built of it."""
     return data.count(b"[") + data.count(b"{") > MAX_CONTAINERS
@@ -223,12 +231,12 @@ def choose(
         origin = Origin(layout, min(others, default=()), _secret(handed.files))
         reasons = [
             f"{_nothing(handed, notebook)}; hand in {notebook}.ipynb itself",
-            *handed.reasons,
+            *first_few(handed.reasons),
         ]
         return Collected(student, None, tuple(reasons), origin=origin)
     blank = _left_blank(usable, notebook)
     name, chosen = min(usable, key=lambda pair: _rank(pair[0], pair[1], notebook, blank))
-    reasons = list(handed.reasons)
+    reasons = first_few(handed.reasons)
     if len(usable) > 1 and not chosen.refusal:
         names = ", ".join(sorted(other for other, _ in usable)[:_MOST_NAMED])
         names += ", ..." * (len(usable) > _MOST_NAMED)

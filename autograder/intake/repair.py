@@ -9,7 +9,7 @@ or moved to a new cell still counts. Whatever is repaired or ignored leaves a re
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,12 +19,11 @@ from nbformat import NotebookNode
 from autograder.authoring.fingerprints import is_as_released
 from autograder.authoring.notebooks import UNGRADED_TAG, Cell, assignment_and_notebook, defines
 from autograder.authoring.release import ReleasedSet
-from autograder.intake.collection import AGAIN, MAX_CONTAINERS, is_too_intricate
+from autograder.intake.collection import AGAIN, MAX_CONTAINERS, first_few, is_too_intricate
 from autograder.records import SubmissionRefused
 
 _MAX_CELLS = 2_000
 _MAX_CELL_CHARACTERS = 1 << 20
-_MOST_REASONS = 20
 
 
 @dataclass(frozen=True)
@@ -349,13 +348,6 @@ class _Repairer:
             )
             kept.insert(next(places, len(kept)), lost)
         return kept
-
-
-def first_few(reasons: Iterable[str]) -> list[str]:
-    """Return as many reasons as anybody reads: a notebook has cells for thousands."""
-    once = list(dict.fromkeys(reasons))
-    more = len(once) - _MOST_REASONS
-    return [*once[:_MOST_REASONS], f"{more} more like these"] if more > 1 else once
 
 
 def _few(names: Sequence[str]) -> str:

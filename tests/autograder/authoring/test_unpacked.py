@@ -2,12 +2,16 @@
 
 import io
 import random
+import re
 import zipfile
 
 import pytest
 
 from autograder.authoring.unpacked import lists, unpack
 from autograder.records import GraderError
+
+# The byte that says so, in the list of contents and before each member.
+_ENCRYPTED = re.compile(rb"(PK\x01\x02.{4}|PK\x03\x04..).", re.DOTALL)
 
 
 def edition(text: bytes) -> bytes:
@@ -25,7 +29,7 @@ def test_missing_file_is_named_and_nobody_is_told_to_try_again(tmp_path):
         unpack(tmp_path / "newer.zip", tmp_path / "course")
 
 
-@pytest.mark.parametrize("damage", ["no zip", "cut", "flipped"])
+@pytest.mark.parametrize("damage", ["no zip", "cut", "flipped", "marked as encrypted"])
 def test_damaged_file_is_to_be_downloaded_again_and_a_whole_one_comes_in(tmp_path, damage):
     text = random.Random(0).randbytes(3_000).hex().encode()
     whole = edition(text)
@@ -33,6 +37,7 @@ def test_damaged_file_is_to_be_downloaded_again_and_a_whole_one_comes_in(tmp_pat
         "no zip": b"<html>Log in</html>",
         "cut": whole[: len(whole) // 2],
         "flipped": whole[:300] + bytes(byte ^ 0xFF for byte in whole[300:400]) + whole[400:],
+        "marked as encrypted": _ENCRYPTED.sub(lambda match: match[1] + b"\1", whole),
     }
     archive, folder = tmp_path / "newer.zip", tmp_path / "course"
     folder.mkdir()

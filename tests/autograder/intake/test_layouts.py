@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.intake.archives import Delivered, contents
-from autograder.intake.collection import collect, read_notebook
+from autograder.intake.collection import choose, collect, read_notebook
 from autograder.intake.layouts import MARKUP, Layout, by_student, recognise, student_name
 from autograder.records import GraderError
 
@@ -238,13 +238,18 @@ def test_exchange_s_own_file_system_says_when_a_file_arrived(delivered):
     assert eve.submitted_at == yesterday  # a claim; lateness compares the two
 
 
-def _in_exchange(*owned):
-    """Collect submissions from folders of these names and owners."""
+def _owned(*owned):
+    """Deliver a notebook in each of the folders of these names and owners."""
     found = []
     for name, owner in owned:
         found.append(Delivered((name,), Path(name), is_folder=True, owner=owner))
         found.append(Delivered((name, "ps1.ipynb"), Path(name, "ps1.ipynb")))
-    students, remarks = by_student(found, Layout.EXCHANGE, "ps1")
+    return found
+
+
+def _in_exchange(*owned):
+    """Collect submissions from folders of these names and owners."""
+    students, remarks = by_student(_owned(*owned), Layout.EXCHANGE, "ps1")
     chosen = {student: one.files[0][1].parts[0] for student, one in students.items()}
     return chosen, {student: one.reasons for student, one in students.items()}, remarks
 
@@ -263,6 +268,15 @@ def test_exchange_folder_of_another_account_replaces_nobody_s_work():
         "cy": [f"the folder {alone} {belongs} graded, for there is no other"],
     }
     assert remarks == ()  # alice has not handed in again
+
+
+def test_thousands_of_folders_of_another_account_fill_nobody_s_page():
+    owned = [(_submitted("alice"), "alice"), (_submitted("bo"), "bo")]
+    owned += [(f"{_submitted('alice')}{number}", "mallory") for number in range(1_000)]
+    students, _ = by_student(_owned(*owned), Layout.EXCHANGE, "ps1")
+    alice = choose("alice", students["alice"], "ps1", Layout.EXCHANGE)
+    assert alice.path == Path(owned[0][0], "ps1.ipynb")
+    assert len(alice.reasons) == 21 and alice.reasons[-1] == "980 more like these"
 
 
 def test_exchange_that_was_copied_says_nothing_by_its_owners():

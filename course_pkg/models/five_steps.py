@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_pkg.layers.attention import MultiHeadAttention, padding_mask
-from course_pkg.layers.inputs import TokenEmbedding, check_batches
+from course_pkg.layers.inputs import TokenEmbedding, check_batches, check_lengths
 from course_pkg.layers.positions import SinusoidalPositions
 from course_pkg.layers.recurrent import GRUCell, RecurrentStack
 from course_pkg.models.loss import nats_per_target
@@ -139,6 +139,7 @@ class FiveStepsTranslator(nn.Module):
         check_batches(source_ids, ids)
         if source_lengths is None:
             source_lengths = source_ids.new_full((len(source_ids),), source_ids.shape[1])
+        check_lengths(source_lengths, source_ids.shape)
         mask = padding_mask(source_lengths, source_ids.shape[1])
 
         memory = self._embed(self.source_embedding, source_ids)

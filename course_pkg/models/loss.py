@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from course_pkg.layers.inputs import check_lengths
 from course_pkg.models import IGNORE
 
 
@@ -69,7 +70,12 @@ def count_targets(batch: Mapping[str, Tensor]) -> tuple[int]:
 
 
 def ignore_padding(targets: Int[Tensor, "B T"], lengths: Int[Tensor, " B"]) -> Int[Tensor, "B T"]:
-    """Replace what stands at padding by IGNORE."""
+    """Replace what stands at padding by IGNORE.
+
+    Raises:
+        ValueError: if a length is no whole number of 0 to T; on a GPU they are not looked at.
+    """
+    check_lengths(lengths, targets.shape, at_least=0)
     places = torch.arange(targets.shape[1], device=targets.device)
     return targets.where(places < lengths.unsqueeze(1), IGNORE)
 

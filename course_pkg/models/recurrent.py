@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from course_pkg.common.checks import is_model, whole_numbers
 from course_pkg.layers.attention import padding_mask
-from course_pkg.layers.inputs import TokenEmbedding, check_rows
+from course_pkg.layers.inputs import TokenEmbedding, check_lengths, check_rows
 from course_pkg.layers.recurrent import (
     Cell,
     LSTMCell,
@@ -274,19 +274,22 @@ Pool = Callable[[Tensor, Tensor], Tensor]
 
 
 def mean_pool(states: Float[Tensor, "B T D"], lengths: Int[Tensor, " B"]) -> Float[Tensor, "B D"]:
-    """Average over the real positions."""
+    """Average over the real positions, one at least."""
+    check_lengths(lengths, states.shape)
     is_real = padding_mask(lengths, states.shape[1]).transpose(1, 2)  # (B, T, 1)
     return states.masked_fill(~is_real, 0.0).sum(dim=1) / lengths.unsqueeze(-1)
 
 
 def max_pool(states: Float[Tensor, "B T D"], lengths: Int[Tensor, " B"]) -> Float[Tensor, "B D"]:
-    """Take each feature's largest value over the real positions."""
+    """Take each feature's largest value over the real positions, one at least."""
+    check_lengths(lengths, states.shape)
     is_real = padding_mask(lengths, states.shape[1]).transpose(1, 2)  # (B, T, 1)
     return states.masked_fill(~is_real, -torch.inf).amax(dim=1)
 
 
 def last_pool(states: Float[Tensor, "B T D"], lengths: Int[Tensor, " B"]) -> Float[Tensor, "B D"]:
     """Take where each direction has read everything: forward at the end, backward at the start."""
+    check_lengths(lengths, states.shape)
     forward, backward = states.chunk(2, dim=-1)
     rows = torch.arange(len(states), device=states.device)
     return torch.cat([forward[rows, lengths - 1], backward[:, 0]], dim=-1)

@@ -40,14 +40,18 @@ from course_pkg.models.adaptation import (
 )
 from course_pkg.models.bert import BERT, MaskedLMLoss, bert_tiny
 from course_pkg.models.bert_objectives import PermutationLoss
+from course_pkg.models.five_steps import FIVE_STEPS, FiveStepsTranslator
 from course_pkg.models.gpt import GPT, gpt_tiny
-from course_pkg.models.loss import log_prob_of_targets, nats_per_target
+from course_pkg.models.loss import ignore_padding, log_prob_of_targets, nats_per_target
 from course_pkg.models.ngram import NGram
 from course_pkg.models.recurrent import (
     BidirectionalEncoder,
     RecurrentLM,
     SequenceClassifier,
     TruncatedBPTT,
+    last_pool,
+    max_pool,
+    mean_pool,
 )
 from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.models.skip_gram import SkipGram
@@ -759,3 +763,26 @@ def test_what_torch_says_of_something_else_than_targets_stays():
     rows = torch.zeros(2, 3).log_softmax(-1)
     with pytest.raises(RuntimeError, match="device"):
         log_prob_of_targets(rows, torch.zeros(2, dtype=torch.int64, device="meta"))
+
+
+LENGTH_TAKERS = {
+    "mean_pool": lambda lengths: mean_pool(torch.ones(2, 5, 4), lengths),
+    "max_pool": lambda lengths: max_pool(torch.ones(2, 5, 4), lengths),
+    "last_pool": lambda lengths: last_pool(torch.ones(2, 5, 4), lengths),
+    "ignore_padding": lambda lengths: ignore_padding(IDS, lengths),
+    "EncoderDecoder": lambda lengths: translator()(IDS, IDS, source_lengths=lengths),
+    "Seq2Seq": lambda lengths: seq2seq()(IDS, IDS, source_lengths=lengths),
+    "five steps": lambda lengths: FiveStepsTranslator(FIVE_STEPS[5], V, V, 4, 2)(
+        IDS, IDS, source_lengths=lengths
+    ),
+    "classifier": lambda lengths: TextClassifier(gpt(), 2)(IDS, lengths=lengths),
+    "generate": lambda lengths: generate(gpt(), IDS, 1, lengths=lengths),
+}
+
+
+@pytest.mark.parametrize("lengths", [[-1, 2], [9, 2], [2.5, 1.0], [True, True], [2], [[1, 2]]])
+@pytest.mark.parametrize("name", LENGTH_TAKERS)
+def test_lengths_that_are_none_of_the_rows_are_refused_by_all_that_take_them(name, lengths):
+    """Not cut, not broadcast to all rows, not counted from the end."""
+    with pytest.raises(ValueError, match=r"^lengths is .*; (each must be|it must hold one whole)"):
+        LENGTH_TAKERS[name](torch.tensor(lengths))

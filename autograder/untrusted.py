@@ -12,6 +12,7 @@ than one of them passes through each, in the order in which it is read.
 import html
 import re
 import string
+import unicodedata
 
 from markupsafe import Markup, escape
 
@@ -24,6 +25,7 @@ _FORMULA_COMMANDS = "bbox|class|cssId|data|definecolor|fcolorbox|href|mmlToken|r
 REORDERING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 """Signs nobody sees by which the rest of a line is shown in another order: 0.51 for 15.0."""
 _CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{REORDERING}]")
+_MOST_MARKS = 5  # of a letter: Hebrew with vowels and accents has four
 _LETTERS = frozenset(string.ascii_letters)
 _NUMBER = re.compile(r"[+-]?\d*[.,]?\d*%?")  # or a dash
 # The start of what may become a cell, and the sign by which it would be a formula.
@@ -41,7 +43,22 @@ def as_seen(text: str) -> str:
     They are replaced: zero bytes, which no page may hold, escapes, and what shows the rest of a
     line in another order, so that code reads otherwise than it runs.
     """
-    return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return without_stacks(_CONTROL.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n")))
+
+
+def without_stacks(text: str) -> str:
+    """Return text in which no letter bears so many accents that they cover the lines above it."""
+    if text.isascii():
+        return text
+    kept, n_marks = [], 0
+    for char in text:
+        is_mark = char > "\u02ff" and unicodedata.category(char) in ("Mn", "Me")
+        n_marks = n_marks + 1 if is_mark else 0
+        if n_marks <= _MOST_MARKS:
+            kept.append(char)
+        elif n_marks == _MOST_MARKS + 1:
+            kept.append("\ufffd")
+    return "".join(kept)
 
 
 def as_markdown(text: str) -> str:

@@ -27,7 +27,7 @@ from autograder.intake.archives import WRAPPERS, Delivered
 from autograder.intake.identity import name_and_number, without_digest
 from autograder.intake.times import read_clock, read_time, unreadable
 from autograder.records import GraderError
-from autograder.untrusted import REORDERING
+from autograder.untrusted import REORDERING, without_stacks
 
 _MAX_NAME_BYTES = 120
 _BREAKING = {"Cc", "Cs", "Zl", "Zp"}  # what could end a row or command a terminal
@@ -196,9 +196,10 @@ def student_name(name: str) -> str:
     """Return a name that can be shown, written to a file and told apart from every other.
 
     Bytes that are no text, line breaks and other control characters, signs that show the rest of a
-    line in another order or are not seen at all, what is markup in a page, a script or Markdown,
-    names too long for a file, and those that lead to another folder (".." is left of "...ipynb")
-    are replaced; a digest of the name as it came then keeps two students apart.
+    line in another order or are not seen at all, accents that pile up over other lines, what is
+    markup in a page, a script or Markdown, names too long for a file, and those that lead to
+    another folder (".." is left of "...ipynb") are replaced; a digest of the name as it came then
+    keeps two students apart.
     """
     readable = unicodedata.normalize("NFC", name)
     try:
@@ -207,7 +208,7 @@ def student_name(name: str) -> str:
         as_it_came = readable.encode("utf-8", "surrogatepass")
     shown = "".join(
         "\ufffd" if char in _REPLACED or unicodedata.category(char) in _BREAKING else char
-        for char in _UNSEEN.sub("\ufffd", as_it_came.decode("utf-8", "replace"))
+        for char in _UNSEEN.sub("\ufffd", without_stacks(as_it_came.decode("utf-8", "replace")))
     )
     leads_away = not shown.strip(".") or "/" in shown
     seems_made_here = without_digest(shown) != shown  # another's, perhaps

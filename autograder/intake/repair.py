@@ -381,7 +381,11 @@ def _assemble(
             # person has to look.
             unchanged = cell.number and cell.text in ("", template.text)
             blank |= {name} if unchanged else set()
-    answers = {item: "\n\n".join(texts).strip("\n") for item, texts in written.items()}
+    # For feedback and comparison; a cell may define all targets, and there may be thousands.
+    answers = {
+        item: "\n\n".join(texts).strip("\n")[:_MAX_CELL_CHARACTERS]
+        for item, texts in written.items()
+    }
     for item in targets:
         answer, stub = Cell("code", answers[item], {}), templates.get(f"{item}_answer")
         if not answer.text or (stub is not None and answer.text == stub.text):

@@ -123,6 +123,18 @@ def test_nothing_controls_how_a_text_is_shown():
     assert as_markdown(honest) == honest
 
 
+def test_no_letter_bears_accents_that_cover_other_lines():
+    """Fifty of them stood over the names of three other students."""
+    accent = "\u0301"
+    hostile, seen = f"e{accent * 50}x", f"e{accent * 5}\ufffdx"
+    assert as_html(hostile) == as_markdown(hostile) == as_seen(hostile) == as_cell(hostile) == seen
+    assert as_seen(seen) == seen
+    vietnamese, hebrew = "Nguye\u0302\u0303n", "\u05e9\u05c1\u05bc\u05b8\u0591\u05dc"
+    tibetan, thai, emoji = "\u0f67\u0f71\u0f74\u0f83", "\u0e17\u0e35\u0e48", "1\ufe0f\u20e3"
+    for honest in (vietnamese, hebrew, tibetan, thai, emoji):
+        assert as_seen(honest) == honest
+
+
 @pytest.mark.parametrize("source", PAYLOADS.values(), ids=PAYLOADS.keys())
 def test_markup_of_a_student_stays_text(source):
     assert_harmless(rendered(as_markdown(source)))

@@ -472,6 +472,11 @@ def test_no_name_looks_like_another_by_what_is_not_seen(sign):
         assert sign not in name and "\ufffd" in name
 
 
+def test_no_name_covers_those_above_it():
+    name, other = student_name("e" + "\u0301" * 50), student_name("e" + "\u0301" * 49)
+    assert name.startswith("\u00e9" + "\u0301" * 5 + "\ufffd~") and name != other
+
+
 def test_signs_that_a_script_needs_stay_in_a_name():
     for name in ("\u0645\u06cc\u200c\u062e", "\u0915\u094d\u200d\u0937", "Zoë Müller", "李 小龍"):
         assert student_name(name) == name

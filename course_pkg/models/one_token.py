@@ -99,7 +99,12 @@ class OneTokenReader:
         Args:
             ids: one token.
             cache: keys and values of the tokens before; it is extended by this one.
+
+        Raises:
+            ValueError: if there are more tokens than one, or fewer.
         """
+        if ids.shape != (1, 1):
+            raise ValueError(f"ids has shape {tuple(ids.shape)}; it must be one token, (1, 1)")
         model, config = self.model, self.model.config
         H, G = config.n_heads, config.n_kv_heads or config.n_heads
         first: Any = model.stack.blocks[0]

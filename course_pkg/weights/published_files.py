@@ -22,6 +22,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_pkg.common.checks import check_id, real_number
+from course_pkg.common.files import path_of
 from course_pkg.layers.low_bit import BLOCK, BYTES_PER_BLOCK, are_finite, dequantise
 from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.text.tokenizers import BytePairTokenizer
@@ -124,7 +125,7 @@ class GGUFModel:
     fields: Mapping[str, Any]
 
 
-def read_gguf(path: Path, *, sha256: str | None = None, size: int | None = None) -> GGUFModel:
+def read_gguf(path: str | Path, *, sha256: str | None = None, size: int | None = None) -> GGUFModel:
     """Read a GGUF file of LLaMA's structure; the weights stay in the file until they are used.
 
     Args:
@@ -137,7 +138,7 @@ def read_gguf(path: Path, *, sha256: str | None = None, size: int | None = None)
             model has not: another structure, or arrays of other kinds; names it. Or if the file
             does not fit into the memory that this program may take.
     """
-    open_file = _reader()
+    open_file, path = _reader(), path_of(path)
     if not path.is_file():
         raise ValueError(f"{path} is no file; it must be a model as GGUF")
     _check_beginning(path)

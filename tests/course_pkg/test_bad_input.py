@@ -41,9 +41,10 @@ from course_pkg.models.adaptation import (
 from course_pkg.models.bert import BERT, MaskedLMLoss, bert_tiny
 from course_pkg.models.bert_objectives import PermutationLoss
 from course_pkg.models.five_steps import FIVE_STEPS, FiveStepsTranslator
-from course_pkg.models.gpt import GPT, gpt_tiny
+from course_pkg.models.gpt import GPT, gpt_tiny, llama_like_small
 from course_pkg.models.loss import ignore_padding, log_prob_of_targets, nats_per_target
 from course_pkg.models.ngram import NGram
+from course_pkg.models.one_token import OneTokenReader
 from course_pkg.models.recurrent import (
     BidirectionalEncoder,
     RecurrentLM,
@@ -786,3 +787,14 @@ def test_lengths_that_are_none_of_the_rows_are_refused_by_all_that_take_them(nam
     """Not cut, not broadcast to all rows, not counted from the end."""
     with pytest.raises(ValueError, match=r"^lengths is .*; (each must be|it must hold one whole)"):
         LENGTH_TAKERS[name](torch.tensor(lengths))
+
+
+@pytest.mark.parametrize("ids", [[[1], [2]], [[1, 2]], [1]])
+def test_a_reader_of_one_token_takes_one(ids):
+    """Of two rows it read both as one, and returned the first."""
+    structure = replace(
+        llama_like_small(V, CONTEXT), d_model=32, n_heads=4, n_kv_heads=2, n_layers=2, d_ff=48
+    )
+    model = GPT(structure)
+    with pytest.raises(ValueError, match=r"ids has shape .*; it must be one token, \(1, 1\)"):
+        OneTokenReader(model).encode(torch.tensor(ids), cache=model.new_cache())

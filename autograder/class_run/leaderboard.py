@@ -31,6 +31,7 @@ from autograder.class_run.containment import describe
 from autograder.class_run.settings import Settings
 from autograder.grading.grader import Grader
 from autograder.grading.judge import part_seed, submission_seed
+from autograder.grading.judge_process import Unjudged, within_limits
 from autograder.inside.process_limits import Limits
 from autograder.intake.repair import RepairedNotebook, repair
 from autograder.records import GraderError, State
@@ -254,7 +255,10 @@ def _score(grader: Grader, challenge: Challenge, repaired: RepairedNotebook, see
         NotRankedError: if it is wrong, or takes too long.
     """
     check = challenge.check
-    run, (verdict,) = grader.judge(repaired, seed, [check], counts_cpu=True)
+    run, verdicts, unjudged = grader.judge(repaired, seed, [check], counts_cpu=True)
+    for why in unjudged.values():
+        raise NotRankedError(str(why))
+    (verdict,) = verdicts
     if verdict.fault:
         raise NotRankedError(f"the check of the challenge is faulty: {verdict.fault}")
     if run.tampered:
@@ -268,12 +272,17 @@ def _score(grader: Grader, challenge: Challenge, repaired: RepairedNotebook, see
     if used > check.seconds:  # the limit inside the sandbox could be taken off
         limit = f"at most {check.seconds:g} are allowed"
         raise NotRankedError(f"it took {used:.1f} seconds of CPU time; {limit}")
-    if challenge.then is not None:
-        return _score(grader, challenge.then(values), repaired, seed)
+    score, then, limits = challenge.score, challenge.then, grader.judging_limits
     try:
-        return challenge.score(values, _withheld(check, seed))
+        if then is not None:
+            # First where it can be ended: it is the course's, but the values are a student's.
+            within_limits(lambda: then(values) is None, limits)
+            return _score(grader, then(values), repaired, seed)
+        return float(within_limits(lambda: score(values, _withheld(check, seed)), limits))
     except ValueError as reason:
         raise NotRankedError(str(reason)) from None
+    except Unjudged as why:
+        raise NotRankedError(f"it cannot be scored: computing the score {why}") from None
 
 
 def _withheld(check: Check, seed: int) -> list[object]:

@@ -62,10 +62,14 @@ class Received:
         return self.earlier.grade
 
     def takes_over(self, resume: bool) -> bool:
-        """Whether an earlier grade stands; a fault of the grader deserves another try."""
+        """Whether an earlier grade stands; a fault of the grader deserves another try.
+
+        What took too much to be judged would take it in every run, until something has changed.
+        """
         if self.earlier is None or self.held:
             return self.held and self.earlier is not None
-        fault = self.earlier.grade.state is State.GRADER_FAULT
+        grade = self.earlier.grade
+        fault = grade.state is State.GRADER_FAULT and not grade.unjudged
         return resume and self.earlier.key == self.task.key and not fault
 
 

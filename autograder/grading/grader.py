@@ -8,14 +8,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from nbformat import NotebookNode
 
-from autograder.authoring.checks import Check, ProblemSet
+from autograder.authoring.checks import Challenge, Check, ProblemSet
 from autograder.authoring.notebooks import is_ungraded_work
 from autograder.authoring.release import ReleasedSet
+from autograder.grading import judge_process
 from autograder.grading.judge import ItemJudge
+from autograder.grading.judge_process import JudgeProcess, JudgingLimits, Unjudged
 from autograder.grading.locked_judge import LockedJudge
 from autograder.grading.own_process import OwnProcess
 from autograder.grading.private_paths import private_packages, reference_packages, repository
@@ -53,12 +55,14 @@ class Confinement:
         container: the OCI runtime that makes its container; empty for the sandbox of this machine.
         trusted: run it without a sandbox, with the grader's own rights.
         private: files and folders that it must not reach, the course and its references apart.
+        judging: what it may take to judge what comes out; by default `judge_process.LIMITS`.
     """
 
     limits: Limits | None = None
     container: str = ""
     trusted: bool = False
     private: tuple[Path, ...] = field(default=(), repr=False)  # no reason to grade again
+    judging: JudgingLimits | None = field(default=None, repr=False)  # likewise
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ class Graded:
 
 
 class Grader:
-    """Grades submissions to one set, one after another, in one sandbox.
+    """Grades submissions to one set, one after another: in one sandbox, with one judge beside it.
 
     Use it as a context manager, in the thread that created it.
 
@@ -117,8 +121,11 @@ class Grader:
         course, student = released.course, released.notebooks.student
         self._released = released
         self._references = reference_packages(released.problem_set.checks)
-        judge = ItemJudge if course.has_checks else LockedJudge
-        self._judge = judge(self._references, len(released.problem_set.checks))
+        self.judging_limits = confinement.judging or judge_process.LIMITS
+        asked = list(released.problem_set.checks)
+        if isinstance(challenge := released.problem_set.challenge, Challenge):
+            asked.append(challenge.check)
+        self._judging = self._judge_of(asked)
         self._visible = visible_tests(student)
         self._sandbox = own or Sandbox(
             libraries=libraries_for(released.problem_set, student),
@@ -145,7 +152,13 @@ class Grader:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._judging.end()
         self._sandbox.__exit__(kind, error, trace)
+
+    def _judge_of(self, checks: Sequence[Check]) -> JudgeProcess:
+        kind = ItemJudge if self._released.course.has_checks else LockedJudge
+        judge = kind(self._references, len(checks))
+        return JudgeProcess(judge, self._released, self.judging_limits, checks)
 
     def grade(self, task: Task) -> Graded:
         """Grade one submission; whatever goes wrong with it becomes the state of its grade.
@@ -172,12 +185,20 @@ class Grader:
         answered = [item for item in targets if item not in repaired.blank]
         shown = visible_requests(self._visible, targets, answered)
         checks = self._released.problem_set.checks
-        run, verdicts = self.judge(repaired, task.seed, checks, shown)
+        run, verdicts, unjudged = self.judge(repaired, task.seed, checks, shown)
         imports = _imported_answers(run, targets, self._references)
         problems = first_few(problem for problem in run.problems if problem != STARVED)
         problems += [STARVED] * (STARVED in run.problems)
-        reasons = (*task.reasons, *repaired.reasons, *problems, *imports)
+        reasons = (
+            *task.reasons,
+            *repaired.reasons,
+            *problems,
+            *imports,
+            *map(str, unjudged.values()),
+        )
         state = State.GRADED_WITH_PROBLEMS if reasons else State.GRADED
+        if unjudged:
+            state = State.GRADER_FAULT
         if run.tampered:
             state = State.TAMPERED
         if any(verdict.fault for verdict in verdicts):
@@ -189,6 +210,7 @@ class Grader:
             cells=run.cells,
             differences=differences(run.observations, shown),
             visible=passed(run.observations, shown),
+            unjudged=tuple(unjudged),
         )
 
     def judge(
@@ -198,29 +220,59 @@ class Grader:
         checks: Sequence[Check],
         shown: Sequence[ProbeRequest] = (),
         counts_cpu: bool = False,
-    ) -> tuple[Run, tuple[Verdict, ...]]:
+    ) -> tuple[Run, tuple[Verdict, ...], dict[str, Unjudged]]:
         """Run a repaired notebook inside the sandbox and judge some of its items.
 
         Args:
             shown: what to ask before anything hidden comes near the student's code.
             counts_cpu: also find out what CPU time the answers take.
+
+        Returns:
+            The run, the verdicts, and for each item that has none why it could not be judged.
         """
-        judge = self._judge
-        files = self._released.given_in_sandbox
-        with beside(files):
-            hidden = [request for check in checks for request in judge.requests(check, seed)]
-            hidden = in_unforeseen_order(hidden, seed, repaired.cells)
-            known = {k: v for check in checks for k, v in judge.known_answers(check, seed).items()}
+        if self._judging.knows(checks):
+            return self._judged(self._judging, repaired, seed, checks, shown, counts_cpu)
+        other = self._judge_of(checks)
+        try:
+            return self._judged(other, repaired, seed, checks, shown, counts_cpu)
+        finally:
+            other.end()
+
+    def _judged(
+        self,
+        judging: JudgeProcess,
+        repaired: RepairedNotebook,
+        seed: int,
+        checks: Sequence[Check],
+        shown: Sequence[ProbeRequest],
+        counts_cpu: bool,
+    ) -> tuple[Run, tuple[Verdict, ...], dict[str, Unjudged]]:
+        unjudged: dict[str, Unjudged] = {}
+        hidden: list[ProbeRequest] = []
+        known: dict[bytes, Any] = {}
+        for check in checks:
+            try:
+                asked = judging.asked(check, seed)
+            except Unjudged as why:
+                unjudged[check.item] = why
+                continue
+            hidden += asked.requests
+            known |= asked.known
+        hidden = in_unforeseen_order(hidden, seed, repaired.cells)
         run = self._sandbox.run(repaired.cells, [*shown, *hidden], known, counts_cpu)
         seen: dict[str, list[Observation]] = {}
         for observation in run.observations:
             seen.setdefault(observation.item, []).append(observation)
         names = raised(run.observations, shown)
-        with beside(files):
-            return run, tuple(
-                judge.verdict(check, seed, seen.get(check.item, []), names.get(check.item, ""))
-                for check in checks
-            )
+        judging.begin()
+        verdicts = []
+        for check in (check for check in checks if check.item not in unjudged):
+            ours, name = seen.get(check.item, []), names.get(check.item, "")
+            try:
+                verdicts.append(judging.verdict(check, seed, ours, name))
+            except Unjudged as why:
+                unjudged[check.item] = why
+        return run, tuple(verdicts), unjudged
 
     def explain(self, submission: Submission, seed: int, item: str) -> Verdict:
         """Judge one item of a submission again, with the same questions.
@@ -228,9 +280,14 @@ class Grader:
         Raises:
             KeyError: if the set has no such item.
             SubmissionRefused: if the submission is no notebook.
+            Unjudged: if what judges it takes too much.
         """
         repaired = repair(submission.notebook, self._released)
-        return self.judge(repaired, seed, [self._released.problem_set.check(item)])[1][0]
+        check = self._released.problem_set.check(item)
+        _, verdicts, unjudged = self.judge(repaired, seed, [check])
+        if item in unjudged:
+            raise unjudged[item]
+        return verdicts[0]
 
 
 def in_unforeseen_order(

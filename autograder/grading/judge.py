@@ -30,7 +30,7 @@ from autograder.inside.messages import Failure, ProbeRequest
 from autograder.records import CheckFault, Misconception, Observation, PartVerdict, Verdict
 
 _N_DRAWS = 8
-_SEEDS_KEPT = 2  # of which all cases of a set are kept
+SEEDS_KEPT = 2  # of which all cases of a set are kept
 
 
 def submission_seed(salt: str, student: str, problem_set: str) -> int:
@@ -59,7 +59,7 @@ class ItemJudge:
 
     def __init__(self, references: Iterable[str] = (), n_checks: int = 16) -> None:
         self._references = tuple(sorted(references))
-        self._n_kept = _SEEDS_KEPT * max(n_checks, 1)
+        self._n_kept = SEEDS_KEPT * max(n_checks, 1)
         self._kept: OrderedDict[tuple[int, int], tuple[Check, list[DrawnCase]]] = OrderedDict()
 
     def requests(self, check: Check, seed: int) -> tuple[ProbeRequest, ...]:
@@ -229,6 +229,8 @@ def _judge_case(
     try:
         wrong = wrong_in(part, observed, expected, request.inputs)
     except Exception as error:
+        if ran_out_of_memory(error):
+            raise  # which says nothing about the answer
         # A judge that fits right answers but trips over this one has met something else.
         wrong = "the result has another form than expected"
         try:
@@ -239,6 +241,11 @@ def _judge_case(
         answer = TypeError(f"its judge returned {type(wrong).__name__}, not None or a text")
         raise CheckFault(explain_fault(check, part, "judging", answer))
     return JudgedCase(drawn, observed, expected, wrong)
+
+
+def ran_out_of_memory(error: BaseException) -> bool:
+    """Whether there was no memory left; torch says so by a RuntimeError."""
+    return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
 
 
 def _expected(check: Check, drawn: DrawnCase) -> Any:

@@ -298,7 +298,7 @@ def test_whom_the_machine_let_wait_is_graded_once_more_after_all_others(
         run, verdicts = judge(self, repaired, seed, checks, shown)
         if who == "bo" or (who == "ada" and turns.count("ada") == 1):
             none = tuple(replace(verdict, points=0.0) for verdict in verdicts)
-            return replace(run, problems=(STARVED,)), none
+            return replace(run, problems=(STARVED,)), none, unjudged
         return run, verdicts
 
     monkeypatch.setattr(Grader, "judge", starves)
@@ -349,7 +349,7 @@ def test_grader_keeps_as_much_after_30_submissions_as_after_3(toys, toy_course):
         for n in range(1, 31):
             grader.grade(Task(submission, f"{n}", seed=n))
             left[n] = _alive() if n in (3, 30) else {}
-    assert left[3]["DrawnCase"] > 0
+    assert left[3]["ProbeRequest"] > 0
     assert left[3] == left[30]
 
 

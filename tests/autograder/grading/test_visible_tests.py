@@ -198,9 +198,9 @@ def test_visible_tests_are_asked_in_one_process_before_anything_hidden(
     judge = Grader.judge
 
     def watched(self, *args):
-        run, verdicts = judge(self, *args)
+        run, *judged = judge(self, *args)
         asked.extend(observation.item for observation in run.observations)
-        return run, verdicts
+        return run, *judged
 
     monkeypatch.setattr(Grader, "judge", watched)
     grade(double=toys.square, mean=toys.mean)

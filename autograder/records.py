@@ -295,7 +295,7 @@ class Grade:
         visible: for each item with a visible test that was run, whether it passes.
         timing: by the course's policy; never part of what decides `verdicts`.
         attempts: likewise.
-        unjudged: items without a verdict, since what judges them took too much or broke.
+        unjudged: items without a verdict, since what judges them took too much, and what happened.
     """
 
     student: str
@@ -312,7 +312,7 @@ class Grade:
     timing: Timing = field(default_factory=Timing)
     visible: Mapping[str, bool] = field(default_factory=dict)
     attempts: Attempts = field(default_factory=Attempts)
-    unjudged: tuple[str, ...] = ()
+    unjudged: Mapping[str, str] = field(default_factory=dict)
 
     def for_tables(self) -> Self:
         """Return it without what is long and stands only in its record: a class fits in memory."""

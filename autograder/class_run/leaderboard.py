@@ -257,7 +257,7 @@ def _score(grader: Grader, challenge: Challenge, repaired: RepairedNotebook, see
     check = challenge.check
     run, verdicts, unjudged = grader.judge(repaired, seed, [check], counts_cpu=True)
     for why in unjudged.values():
-        raise NotRankedError(str(why))
+        raise NotRankedError(why)
     (verdict,) = verdicts
     if verdict.fault:
         raise NotRankedError(f"the check of the challenge is faulty: {verdict.fault}")

@@ -133,7 +133,7 @@ def grade(
     Each student ends in exactly one state: graded, graded with problems (something in the notebook
     was repaired), tampering (student code sent messages in the grader's place, or opened what lies
     there as bait), refused (no notebook could be read) or grader fault (ours, and tried again next
-    time).
+    time; or a check took too much time or memory over an answer, which then waits for a person).
     Writes gradebook, feedback pages, the class page and formgrader's notebooks below OUT.
 
     Due dates, late penalties, extensions, late days, how many attempts there are and what students

@@ -194,7 +194,7 @@ class Grader:
             *repaired.reasons,
             *problems,
             *imports,
-            *map(str, unjudged.values()),
+            *unjudged.values(),
         )
         state = State.GRADED_WITH_PROBLEMS if reasons else State.GRADED
         if unjudged:
@@ -210,7 +210,7 @@ class Grader:
             cells=run.cells,
             differences=differences(run.observations, shown),
             visible=passed(run.observations, shown),
-            unjudged=tuple(unjudged),
+            unjudged=unjudged,
         )
 
     def judge(
@@ -220,7 +220,7 @@ class Grader:
         checks: Sequence[Check],
         shown: Sequence[ProbeRequest] = (),
         counts_cpu: bool = False,
-    ) -> tuple[Run, tuple[Verdict, ...], dict[str, Unjudged]]:
+    ) -> tuple[Run, tuple[Verdict, ...], dict[str, str]]:
         """Run a repaired notebook inside the sandbox and judge some of its items.
 
         Args:
@@ -246,15 +246,15 @@ class Grader:
         checks: Sequence[Check],
         shown: Sequence[ProbeRequest],
         counts_cpu: bool,
-    ) -> tuple[Run, tuple[Verdict, ...], dict[str, Unjudged]]:
-        unjudged: dict[str, Unjudged] = {}
+    ) -> tuple[Run, tuple[Verdict, ...], dict[str, str]]:
+        unjudged: dict[str, str] = {}
         hidden: list[ProbeRequest] = []
         known: dict[bytes, Any] = {}
         for check in checks:
             try:
                 asked = judging.asked(check, seed)
             except Unjudged as why:
-                unjudged[check.item] = why
+                unjudged[check.item] = str(why)
                 continue
             hidden += asked.requests
             known |= asked.known
@@ -271,7 +271,7 @@ class Grader:
             try:
                 verdicts.append(judging.verdict(check, seed, ours, name))
             except Unjudged as why:
-                unjudged[check.item] = why
+                unjudged[check.item] = str(why)
         return run, tuple(verdicts), unjudged
 
     def explain(self, submission: Submission, seed: int, item: str) -> Verdict:
@@ -286,7 +286,7 @@ class Grader:
         check = self._released.problem_set.check(item)
         _, verdicts, unjudged = self.judge(repaired, seed, [check])
         if item in unjudged:
-            raise unjudged[item]
+            raise Unjudged(unjudged[item])
         return verdicts[0]
 
 

@@ -37,6 +37,7 @@ from autograder.records import CheckFault, GraderError, Observation, Verdict
 # Elsewhere there is no fork, or one that may hang in the system's own libraries.
 FORKS = sys.platform == "linux" and hasattr(os, "fork")
 _LOOK_SECONDS = 0.05  # what a judge can take between two looks comes on top
+_MOST_MEMORY = 2  # times what it may take: addresses, of which many are never filled
 _COMPUTING = 0.02  # of the time that passes: what computes more does not wait
 _PR_SET_PDEATHSIG = 1
 _REFUSED = "raised ValueError: "
@@ -271,7 +272,7 @@ class _Process:
         self.is_new = True
         self._limits = limits
         self._pipe, theirs = context.Pipe()
-        work = (theirs, os.getpid(), serve, args)
+        work = (theirs, os.getpid(), limits.memory_bytes, serve, args)
         self._process = context.Process(target=_begin, args=work, daemon=True)  # type: ignore[attr-defined]
         self._process.start()
         theirs.close()
@@ -333,7 +334,11 @@ def _how(status: int | None) -> str:
 
 # ------------------------------------------------------------------ the other side
 def _begin(
-    pipe: "Connection[Any, Any]", grader: int, serve: Callable[..., None], args: Sequence[object]
+    pipe: "Connection[Any, Any]",
+    grader: int,
+    memory_bytes: int,
+    serve: Callable[..., None],
+    args: Sequence[object],
 ) -> None:
     """Keep nothing of the grader's that is open, and live no longer than it does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is meant for the grader, which ends this
@@ -343,6 +348,7 @@ def _begin(
         if os.getppid() != grader:
             return
         _let_go_of_files(pipe.fileno())
+        _refuse_more_memory(_MOST_MEMORY * memory_bytes)
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)  # the threads of the process that it is a fork of are not there
@@ -361,6 +367,14 @@ def _let_go_of_files(kept: int) -> None:
             with contextlib.suppress(OSError):
                 os.fstat(int(name))  # else it was that of the list itself
                 os.dup2(nowhere, int(name))
+
+
+def _refuse_more_memory(n_bytes: int) -> None:
+    """Let the kernel refuse what would be filled before anybody looks."""
+    import resource  # not on Windows
+
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    resource.setrlimit(resource.RLIMIT_AS, (size + n_bytes, resource.RLIM_INFINITY))
 
 
 def _serve(

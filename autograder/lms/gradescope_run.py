@@ -26,6 +26,10 @@ _REGRADE = (
     "This was not graded, and that is not your fault: the grader itself failed. Your file is "
     "safe. Your instructor has been told why and will grade it again."
 )
+_UNJUDGED = (
+    "The check of this task could not judge your answer. No points are given or taken until your "
+    "instructor has looked at it."
+)
 _BLANK = "You left this one blank."
 _WHEN = {"after_due_date": "after the due date", "after_published": "once grades are published"}
 _NO_SANDBOX = """\
@@ -254,6 +258,15 @@ def _results(graded: Any, outline: Any, settings: dict[str, Any]) -> dict[str, A
         )
         for note in filter(None, [verdict.fault, *(part.staff_note for part in verdict.parts)]):
             _say(f"\n{verdict.item}:\n{note}")
+    for item in grade.unjudged:  # without a score, which nobody has found
+        tests.append(
+            {
+                "name": outline.titles.get(item, item),
+                "output": _UNJUDGED,
+                "output_format": "text",
+                "visibility": settings["visibility"],
+            }
+        )
     by_hand = sum(item.points for item in outline.items if item.by_hand)
     shown = Shown(Level(settings.get("feedback", "full")))
     seen = seen_by_student(outline, grade, graded.repaired, {}, shown)

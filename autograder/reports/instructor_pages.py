@@ -70,7 +70,7 @@ def class_page(
         bins=_histogram(values, outline.points),
         items=[_item_row(item, graded, by_hand) for item in outline.items],
         misconceptions=_misconceptions(outline, graded),
-        faults=[(grade, v.item, v.fault) for grade in grades for v in grade.verdicts if v.fault],
+        faults=[fault for grade in grades for fault in _faults(grade)],
         isolations=sorted({grade.isolation for grade in grades if grade.isolation}),
         waiting=_n_waiting(outline, graded, by_hand),
     )
@@ -194,6 +194,15 @@ def _student_row(
             *_said_of_attempts(grade.attempts),
         ],
     }
+
+
+def _faults(grade: Grade) -> Iterator[tuple[Grade, str, str]]:
+    """Yield the items that a check could not judge, and why."""
+    for verdict in grade.verdicts:
+        if verdict.fault:
+            yield grade, verdict.item, verdict.fault
+    for item, why in grade.unjudged.items():
+        yield grade, item, why
 
 
 def _said_of_time(timing: Timing) -> Iterator[str]:

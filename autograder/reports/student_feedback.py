@@ -59,6 +59,7 @@ def seen_by_student(
     rows = [
         _student_row(item, verdicts.get(item.name), repaired, by_hand.get(item.name))
         | {"difference": differences.get(item.name), "passes": grade.visible.get(item.name)}
+        | {"unjudged": item.name in grade.unjudged}
         for item in outline.items
     ]
     known = [row for row in rows if row["points"] is not None]

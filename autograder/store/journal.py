@@ -219,7 +219,7 @@ def grade_from_plain(plain: dict[str, Any]) -> Grade:
             "differences": tuple(map(_difference_from_plain, plain["differences"])),
             "timing": Timing(**plain["timing"]),
             "attempts": _attempts_from_plain(plain.get("attempts", {})),  # older ones have none
-            "unjudged": tuple(plain.get("unjudged", ())),  # likewise
+            "unjudged": plain.get("unjudged", {}),  # likewise
         }
     )
 

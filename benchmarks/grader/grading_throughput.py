@@ -50,8 +50,9 @@ from autograder.authoring.notebooks import as_text  # noqa: E402
 from autograder.authoring.release import ReleasedSet  # noqa: E402
 from autograder.class_run import pipeline, student_pages  # noqa: E402
 from autograder.class_run.settings import Settings  # noqa: E402
-from autograder.grading import grader  # noqa: E402
+from autograder.grading import grader, judge_process  # noqa: E402
 from autograder.grading.judge import ItemJudge  # noqa: E402
+from autograder.grading.judge_process import JudgeProcess  # noqa: E402
 from autograder.inside.probe import probe_or_failure  # noqa: E402
 from autograder.intake.repair import repair  # noqa: E402
 from autograder.reports import student_feedback  # noqa: E402
@@ -212,9 +213,8 @@ _STAGES = (
     (grader, "repair", "repair"),
     (student_pages, "repair", "repair"),
     (Sandbox, "run", "sandbox, our side"),
-    (ItemJudge, "requests", "judge"),
-    (ItemJudge, "known_answers", "judge"),
-    (ItemJudge, "verdict", "judge"),
+    (JudgeProcess, "asked", "judge, our side"),
+    (JudgeProcess, "verdict", "judge, our side"),
     (Journal, "write", "record"),
     (Gradebook, "record", "gradebook"),
     (student_feedback, "student_page", "feedback"),
@@ -229,7 +229,12 @@ def cost_by_stage(name: str, folder: Path, out: Path, n: int) -> dict[str, float
     """Grade a class in this process; return CPU milliseconds for each submission, by stage."""
     stages = Stages()
     undo = [stages.around(*stage) for stage in _STAGES]
-    end = Session.end
+    end, ask = Session.end, judge_process._Process.ask
+
+    def asked(process: Any, *question: Any) -> Any:
+        answer, took = ask(process, *question)
+        stages.seconds["judge"] += took
+        return answer, took
 
     def ended(session: Session) -> int:
         status = end(session)
@@ -237,16 +242,17 @@ def cost_by_stage(name: str, folder: Path, out: Path, n: int) -> dict[str, float
         session.cpu_seconds = 0.0
         return status
 
-    Session.end = ended  # type: ignore
+    Session.end, judge_process._Process.ask = ended, asked  # type: ignore
     try:
         started = time.process_time()
         pipeline.grade_class(ReleasedSet(SETS[name], name), folder, Settings(out))
         everything = time.process_time() - started
     finally:
-        Session.end = end  # type: ignore
+        Session.end, judge_process._Process.ask = end, ask  # type: ignore
         for take_away in undo:
             take_away()
-    outside = sum(stages.seconds.values()) - stages.seconds["sandbox, inside"]
+    beside = stages.seconds["sandbox, inside"] + stages.seconds["judge"]
+    outside = sum(stages.seconds.values()) - beside
     stages.seconds["everything else, start included"] = everything - outside
     stages.seconds["of it the students' own code"] = _own_code(name, folder)
     return {stage: 1e3 * seconds / n for stage, seconds in stages.seconds.items()}

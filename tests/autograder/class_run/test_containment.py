@@ -272,7 +272,7 @@ def test_answer_that_breaks_a_score_leaves_the_leaderboard_standing(
     assert {entry.student for entry in board.ranked} == {"", "ada", "eve"}
     (unranked,) = board.unranked
     assert unranked.student == BROKEN
-    assert unranked.problem.startswith("it cannot be scored: KeyError")
+    assert unranked.problem.startswith("it cannot be scored: computing the score raised KeyError")
 
 
 @pytest.mark.parametrize("way", ["canvas", "mail"])

@@ -295,11 +295,11 @@ def test_whom_the_machine_let_wait_is_graded_once_more_after_all_others(
     def starves(self, repaired, seed, checks, shown):
         who = next(s for s in ("ada", "bo", "cy") if f"# {s}" in "".join(repaired.cells))
         turns.append(who)
-        run, verdicts = judge(self, repaired, seed, checks, shown)
+        run, verdicts, unjudged = judge(self, repaired, seed, checks, shown)
         if who == "bo" or (who == "ada" and turns.count("ada") == 1):
             none = tuple(replace(verdict, points=0.0) for verdict in verdicts)
             return replace(run, problems=(STARVED,)), none, unjudged
-        return run, verdicts
+        return run, verdicts, unjudged
 
     monkeypatch.setattr(Grader, "judge", starves)
     result = grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path))

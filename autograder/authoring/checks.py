@@ -11,10 +11,9 @@ the item's points, and consists of three pure functions:
 What a judge says is read by students, so it must not repeat what the answer holds, which may be a
 hidden input. A text with other numbers than those of the requirement and the label is not shown.
 
-A judge meets values that students choose. It runs in a process of its own, and a minute of CPU time
-or 3 GB of memory over one answer end it: that item then waits for a person. So it looks at sizes
-before it computes, makes no sets of what stands in a list (numbers can be chosen so that it takes
-hours; the probe may make them), and asks no regular expression that tries again and again.
+A judge meets values that students choose. A minute of CPU time or 3 GB of memory over one answer
+end it, and the item waits for a person: so it looks at sizes before it computes, and leaves it to
+the probe to make a set of a list (numbers can be chosen over which that takes hours).
 
 The reference version is the first submission, every `Mistake` must be caught and every right
 answer (`autograder.authoring.answers`) accepted; `autograder check` proves all three.

@@ -13,6 +13,8 @@ from autograder.class_run.leaderboard import make_leaderboard
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
 from autograder.cli.main import main
+from autograder.grading import judge_process
+from autograder.grading.judge_process import JudgingLimits
 from autograder.intake import archives, collection
 from autograder.intake.repair import repair
 from autograder.lms import export, give_back
@@ -248,18 +250,25 @@ _SCORED = Check("toy_challenge", 1.0, "fast", _double, (_PART,), seconds=5.0)
 def _score(values, withheld):
     return {list: 1.0}[type(values[0])]
 
-PROBLEM_SET = replace(PROBLEM_SET, challenge=Challenge("Double.", _SCORED, "ours", _score))
+def _unending(values, withheld):
+    return 1.0 if type(values[0]) is list else float(3 ** 10**9)
+
+PROBLEM_SET = replace(PROBLEM_SET, challenge=Challenge("Double.", _SCORED, "ours", {score}))
 """
 FAST = "def fast(numbers):\n    return [2 * n for n in numbers]\n"
 
 
+@pytest.mark.parametrize(
+    "score, why", [("_score", "raised KeyError"), ("_unending", "did not end within 0.2 s of CPU")]
+)
 def test_answer_that_breaks_a_score_leaves_the_leaderboard_standing(
-    toys, toy_course, hand_in, tmp_path
+    toys, toy_course, hand_in, tmp_path, monkeypatch, score, why
 ):
+    monkeypatch.setattr(judge_process, "LIMITS", JudgingLimits(item_seconds=0.2))
     source = toy_course.folder / "toy" / "notebook.py"
     source.write_text(f'{source.read_text()}\n# %% tags=["workshop"]\n{FAST}')
     checks = source.with_name("problem_set.py")
-    checks.write_text(checks.read_text() + CHALLENGE)
+    checks.write_text(checks.read_text() + CHALLENGE.replace("{score}", score))
     (toy_course.folder / "course.toml").write_text('[leaderboard]\nsets = ["toy"]\n')
     for student in ("ada", BROKEN, "eve"):
         notebook = toys.answer(toy_course, double=toys.double)
@@ -272,7 +281,7 @@ def test_answer_that_breaks_a_score_leaves_the_leaderboard_standing(
     assert {entry.student for entry in board.ranked} == {"", "ada", "eve"}
     (unranked,) = board.unranked
     assert unranked.student == BROKEN
-    assert unranked.problem.startswith("it cannot be scored: computing the score raised KeyError")
+    assert unranked.problem.startswith(f"it cannot be scored: computing the score {why}")
 
 
 @pytest.mark.parametrize("way", ["canvas", "mail"])

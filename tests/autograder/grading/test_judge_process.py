@@ -127,8 +127,22 @@ def test_verdicts_are_those_of_a_judge_in_this_process(process_of):
     for value in (known["value"], "right", "wrong", [1.5, "right"], Failure("timeout", "late")):
         seen = _observed(check, value)
         assert process.verdict(check, 1, seen) == ItemJudge().verdict(check, 1, seen)
-    refused = process.verdict(check, 1, _observed(check, object()))
-    assert refused.points == 0 and "holds something that is not plain data" in str(refused.parts)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "bool", "complex64", "int64"])
+def test_tensors_come_to_the_judge_as_they_are(process_of, dtype):
+    torch = pytest.importorskip("torch")
+    sent = torch.arange(6).reshape(2, 3).to(getattr(torch, dtype))
+
+    def looks(observed, expected, inputs):
+        if observed == expected:
+            return None
+        (tensor,), empty = observed
+        return f"{tensor.dtype} {tuple(tensor.shape)} {tensor.tolist()} {tuple(empty.shape)}"
+
+    check = _check(looks)
+    (part,) = process_of(check).verdict(check, 1, _observed(check, ([sent], sent[:0]))).parts
+    assert f"torch.{dtype} (2, 3) {sent.tolist()} (0, 3)" in part.staff_note
 
 
 def test_all_items_of_a_submission_have_one_time_together(process_of):

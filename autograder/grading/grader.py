@@ -28,7 +28,7 @@ from autograder.grading.visible_tests import (
     visible_requests,
     visible_tests,
 )
-from autograder.handed_out import beside, modules_in
+from autograder.handed_out import modules_in
 from autograder.inside.messages import Failure, ProbeRequest
 from autograder.intake.collection import first_few
 from autograder.intake.repair import RepairedNotebook, repair

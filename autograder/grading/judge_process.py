@@ -34,11 +34,13 @@ from typing import Any
 from autograder.authoring.checks import Check
 from autograder.authoring.release import ReleasedSet
 from autograder.grading.judge import SEEDS_KEPT, ItemJudge, ran_out_of_memory
+from autograder.handed_out import Files, beside
 from autograder.inside.messages import ProbeRequest
 from autograder.records import CheckFault, GraderError, Observation, Verdict
 
 # Elsewhere there is no fork, or one that may hang in the system's own libraries.
 FORKS = sys.platform == "linux" and hasattr(os, "fork")
+_END_SECONDS = 5.0
 _LOOK_SECONDS = 0.05  # what a judge can take between two looks comes on top
 _MOST_MEMORY = 2  # times what it may take: addresses, of which many are never filled
 _COMPUTING = 0.02  # of the time that passes: what computes more does not wait
@@ -191,7 +193,8 @@ class JudgeProcess:
         while True:
             if self._process is None:
                 source = self._checks if FORKS else self._released
-                self._process = _Process(self._limits, _serve, self._judge, source)
+                files = self._released.given_in_sandbox
+                self._process = _Process(self._limits, _serve, self._judge, source, files)
             is_new, self._process.is_new = self._process.is_new, False
             try:
                 (kind, answer), took = self._process.ask(seconds, question)
@@ -277,7 +280,7 @@ class _Process:
         context = multiprocessing.get_context("fork" if FORKS else "spawn")
         # The grading processes of a class are daemons, which may have no children otherwise.
         multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
-        self.is_new = True
+        self.is_new, self._is_at_work = True, False
         self._limits = limits
         self._pipe, theirs = context.Pipe()
         work = (theirs, os.getpid(), limits.memory_bytes, serve, args)
@@ -292,7 +295,7 @@ class _Process:
         Raises:
             _Ended: if the process ends, or takes more than it may.
         """
-        started, before = time.monotonic(), self._cpu_seconds()
+        started, before, self._is_at_work = time.monotonic(), self._cpu_seconds(), True
         try:
             _send(self._pipe, question)
             while not self._pipe.poll(_LOOK_SECONDS):
@@ -301,11 +304,14 @@ class _Process:
         except (EOFError, OSError):
             self._process.join()
             raise _Ended(f"ended the process ({_how(self._process.exitcode)})", False) from None
+        self._is_at_work = False
         return answer, self._cpu_seconds() - before
 
     def end(self) -> None:
-        """End the process at once, whatever it is doing."""
+        """Let the process go if it waits for a question; end it at once if it does not."""
         self._pipe.close()
+        if not self._is_at_work:
+            self._process.join(_END_SECONDS)
         self._process.kill()
         self._process.join()
         self._process.close()
@@ -385,14 +391,18 @@ def _refuse_more_memory(n_bytes: int) -> None:
 
 
 def _serve(
-    pipe: "Connection[Any, Any]", judge: ItemJudge, source: Sequence[Check] | ReleasedSet
+    pipe: "Connection[Any, Any]",
+    judge: ItemJudge,
+    source: Sequence[Check] | ReleasedSet,
+    files: Files,
 ) -> None:
     """Answer questions until the other side hangs up."""
     checks = source.problem_set.checks if isinstance(source, ReleasedSet) else source
-    while True:
-        what, place, seed, *about = pickle.loads(pipe.recv_bytes())
-        work = _drawn if what == "asked" else _verdict
-        _reply(pipe, partial(work, judge, checks[place], seed, *about))
+    with beside(files):
+        while True:
+            what, place, seed, *about = pickle.loads(pipe.recv_bytes())
+            work = _drawn if what == "asked" else _verdict
+            _reply(pipe, partial(work, judge, checks[place], seed, *about))
 
 
 def _drawn(

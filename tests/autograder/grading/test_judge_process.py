@@ -25,6 +25,8 @@ PRIME = (1 << 61) - 1  # by which Python takes whole numbers to make their hashe
 class Released:
     """As much of a released set as a judge's process needs where it is a fork."""
 
+    given_in_sandbox = ()
+
     def __init__(self, *checks):
         self.problem_set = ProblemSet("odd", "Odd", checks)
 

@@ -16,6 +16,10 @@ class GraderError(Exception):
     """Something an instructor can fix; its text says what and how."""
 
 
+class NothingHandedIn(GraderError):
+    """There is no submission in a place, or there is no such place; both may come."""
+
+
 class SubmissionRefused(GraderError):
     """A notebook that cannot be graded at all; the reason is recorded as its grade."""
 

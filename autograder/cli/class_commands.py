@@ -271,7 +271,7 @@ def _watch(released: Any, submissions: Path, settings: Any, as_json: bool) -> in
             others_files=released.course.others_files(released.name),
         )
         is_due = lambda: moment is not None and datetime.now(UTC) >= moment  # noqa: E731
-        for held in rounds(look, Patience(), time.monotonic, time.sleep, is_due):
+        for held in rounds(look, Patience(), time.monotonic, time.sleep, is_due, note):
             today = replace(released)  # with nothing made yet: due dates may have changed
             if input_digests(today) != loaded:  # checks are loaded once in a process
                 raise GraderError("the set or its checks have changed: start --watch again")

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.files import open_beneath, read_untrusted
-from autograder.records import GraderError
+from autograder.records import GraderError, NothingHandedIn
 
 MAX_TOTAL_BYTES = 4 << 30  # of all that is read from one zip file
 MAX_RATIO = 200  # deflate can do 1,000; text with plots in it does 2 to 20
@@ -107,7 +107,7 @@ def contents(path: Path) -> tuple[Delivered, ...]:
     if path.is_dir():
         return tuple(_in_folder(path))
     if not path.exists():
-        raise GraderError(f"no folder of submissions at {path}")
+        raise NothingHandedIn(f"no folder of submissions at {path}")
     return tuple(sorted(_in_zip(path), key=lambda entry: entry.parts))
 
 

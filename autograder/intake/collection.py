@@ -1,6 +1,7 @@
 """Find the notebooks of a class: every student exactly once, in whichever layout they came."""
 
 import contextlib
+import hashlib
 import json
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -16,7 +17,7 @@ from autograder.inside.probe import describe
 from autograder.intake.archives import Delivered, contents
 from autograder.intake.layouts import Handed, Layout, by_student, recognise, unwrapped
 from autograder.intake.times import read_time, unreadable
-from autograder.records import GraderError, Origin, SubmissionRefused
+from autograder.records import GraderError, NothingHandedIn, Origin, SubmissionRefused
 from autograder.untrusted import as_line
 
 MAX_NOTEBOOK_BYTES = 16 << 20
@@ -32,6 +33,8 @@ AGAIN = (
 """What to do about a file that is no notebook any more."""
 _MOST_COPIES = _MOST_NAMED = 10
 _MOST_REASONS = 20
+_KNOWN: dict[bytes, bool] = {}
+_MOST_KNOWN = 10_000
 _COPY = r"( ?\(\d{1,3}\)|-Copy\d{1,3})?"  # as browsers and Jupyter number copies
 _TIME_FILE = "timestamp.txt"
 _A_COPY = timedelta(hours=1)
@@ -112,7 +115,7 @@ def collect(
     layout = layout or recognise(entries, assignment)
     students, remarks = by_student(entries, layout, assignment, zones)
     if not students:
-        raise GraderError(f"no submissions in {place}: neither <student>.ipynb nor folders")
+        raise NothingHandedIn(f"no submissions in {place}: neither <student>.ipynb nor folders")
     chosen = tuple(
         _choose_or_say(student, students[student], problem_set, layout, zones, others_files)
         for student in sorted(students)
@@ -272,10 +275,19 @@ def _left_blank(usable: Sequence[tuple[str, Delivered]], notebook: str) -> dict[
     blank = {}
     for name, file in copies[:_MOST_COPIES] if len(copies) > 1 else ():
         with contextlib.suppress(GraderError):
-            data = file.read(MAX_NOTEBOOK_BYTES)
-            if not is_too_intricate(data) and not _has_answers(data):
+            if _is_blank(file.read(MAX_NOTEBOOK_BYTES)):
                 blank[file] = name
     return blank
+
+
+def _is_blank(data: bytes) -> bool:
+    """Whether a notebook holds no answer; known once it was asked: `--watch` does each second."""
+    digest = hashlib.sha256(data).digest()
+    if digest not in _KNOWN:
+        if len(_KNOWN) == _MOST_KNOWN:
+            _KNOWN.clear()
+        _KNOWN[digest] = not is_too_intricate(data) and not _has_answers(data)
+    return _KNOWN[digest]
 
 
 def _has_answers(data: bytes) -> bool:

@@ -26,7 +26,7 @@ from pathlib import PurePath
 from autograder.intake.archives import WRAPPERS, Delivered
 from autograder.intake.identity import name_and_number, without_digest
 from autograder.intake.times import read_clock, read_time, unreadable
-from autograder.records import GraderError
+from autograder.records import NothingHandedIn
 from autograder.untrusted import REORDERING, without_stacks
 
 _MAX_NAME_BYTES = 120
@@ -153,7 +153,7 @@ def by_student(
         zones: as `autograder.intake.times.read_time` takes them.
 
     Raises:
-        GraderError: if all of it belongs to other problem sets.
+        NothingHandedIn: if all of it belongs to other problem sets.
     """
     if layout is Layout.EXCHANGE:
         return _from_exchange(entries, problem_set, zones)
@@ -284,7 +284,7 @@ def _from_exchange(
                 handed.files.append((entry.name, entry))
     if not submissions and other_sets:
         known = ", ".join(sorted(other_sets))
-        raise GraderError(f"no submission of {problem_set} in this exchange; it has: {known}")
+        raise NothingHandedIn(f"no submission of {problem_set} in this exchange; it has: {known}")
     earlier = []
     for student, mine in submissions.items():
         chosen = max(mine)

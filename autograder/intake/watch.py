@@ -6,12 +6,12 @@ gets longer: a slow upload looks just like a broken notebook, and a broken noteb
 
 import json
 import os
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.intake.collection import Collected, is_too_intricate, read_notebook
-from autograder.records import GraderError, SubmissionRefused
+from autograder.records import GraderError, NothingHandedIn, SubmissionRefused
 
 _Stamp = tuple[int, int, int]
 
@@ -47,21 +47,28 @@ def rounds(
     clock: Callable[[], float],
     sleep: Callable[[float], None],
     is_due: Callable[[], bool] = lambda: False,
+    warned: Callable[[Sequence[str]], None] = lambda lines: None,
 ) -> Iterator[Held]:
     """Yield whenever there is something to do: the files that are not to be read yet.
 
     The caller grades the rest before it asks for the next round. Goes on until it is interrupted.
 
     Args:
-        look: finds what is there; raises GraderError where there is nothing (yet).
+        look: finds what is there; raises NothingHandedIn where there is nothing (yet).
         clock: monotonic seconds.
         is_due: whether there is something to do though nothing has arrived.
+        warned: is told once why nothing can be found, where it is for another reason.
     """
     seen: dict[Path, tuple[_Stamp, float]] = {}
     graded: dict[Path, _Stamp] = {}
+    said = ""
     while True:
         arrived = {}
-        for one in _found(look):
+        found, problem = _found(look)
+        if problem not in ("", said):
+            warned([f"{problem}; until that is put right, nothing is graded"])
+        said = problem
+        for one in found:
             stamp = _stamp(one.path) if one.path is not None else None
             if one.path is None or stamp is None:
                 continue
@@ -76,11 +83,14 @@ def rounds(
         sleep(patience.pause)
 
 
-def _found(look: Callable[[], Iterable[Collected]]) -> Iterable[Collected]:
+def _found(look: Callable[[], Iterable[Collected]]) -> tuple[Iterable[Collected], str]:
+    """Return what is there, and why it cannot be told."""
     try:
-        return look()
-    except GraderError:
-        return ()  # a folder to which nothing has come yet
+        return look(), ""
+    except NothingHandedIn:
+        return (), ""  # a folder to which nothing has come yet
+    except GraderError as error:
+        return (), str(error)
 
 
 def _stamp(path: Path) -> _Stamp | None:

@@ -15,6 +15,7 @@ from autograder.class_run.plan import plan
 from autograder.class_run.settings import Settings
 from autograder.cli import class_commands, options
 from autograder.cli import main as cli
+from autograder.intake import archives, collection
 from autograder.intake.collection import collect
 from autograder.intake.watch import Patience, _wait, rounds
 
@@ -60,6 +61,33 @@ def test_files_are_taken_when_they_have_been_left_alone(hand_in):
 def test_folder_may_be_empty_at_first(hand_in, tmp_path):
     folder = tmp_path / "class"
     assert _rounds(folder, Clock(8, at_3=lambda: hand_in("ada"))) == [(5, ["ada"])]
+
+
+def test_why_nothing_is_found_is_said_once_and_the_watch_goes_on(hand_in, tmp_path, monkeypatch):
+    """One account can fill a shared folder, and nobody was graded, without a word."""
+    monkeypatch.setattr(archives, "_MAX_ENTRIES", 3)
+    folder, said, taken = hand_in("ada"), [], []
+    junk = [folder / f"junk-{n}" for n in range(3)]
+    make, clear = lambda: [p.touch() for p in junk], lambda: [p.unlink() for p in junk]
+    clock = Clock(30, at_5=make, at_12=lambda: hand_in("bo"), at_20=clear, at_25=make)
+    look = lambda: collect(folder, "toy")  # noqa: E731
+    with pytest.raises(KeyboardInterrupt):
+        for _ in rounds(look, PATIENCE, clock.monotonic, clock.sleep, warned=said.extend):
+            taken.append(clock.now)
+    assert taken == [2, 22]
+    full = f"{folder} holds more than 3 files and folders"
+    assert said == [f"{full}; until that is put right, nothing is graded"] * 2
+
+
+def test_copies_are_read_into_once_however_often_the_folder_is_looked_at(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(collection, "_has_answers", lambda data: asked.append(data) or True)
+    (tmp_path / "ada").mkdir()
+    for name in ("toy.ipynb", "toy (1).ipynb"):
+        (tmp_path / "ada" / name).write_text(f'{{"cells": [], "metadata": {{"{name}": 1}}}}')
+    for _ in range(5):
+        collect(tmp_path, "toy")
+    assert len(asked) == 2
 
 
 def test_quiet_folder_is_graded_once(hand_in):

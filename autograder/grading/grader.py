@@ -4,7 +4,7 @@ import contextlib
 import random
 import re
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -33,6 +33,7 @@ from autograder.inside.messages import Failure, ProbeRequest
 from autograder.intake.collection import first_few
 from autograder.intake.repair import RepairedNotebook, repair
 from autograder.records import (
+    CellResult,
     Grade,
     Observation,
     Run,
@@ -44,6 +45,9 @@ from autograder.records import (
 )
 from autograder.sandbox.sandbox import LIBRARIES, Limits, Sandbox
 from autograder.sandbox.submission_run import STARVED
+
+_MOST_PRINTED_BY_ONE, _MOST_PRINTED = 10_000, 200_000  # characters that are kept, of a cell and all
+_LONGEST_ERROR = 2_000
 
 
 @dataclass(frozen=True)
@@ -207,7 +211,7 @@ class Grader:
             _ungraded(task, state, reasons),
             verdicts=verdicts,
             isolation=self._sandbox.isolation,
-            cells=run.cells,
+            cells=tuple(_to_be_kept(run.cells)),
             differences=differences(run.observations, shown),
             visible=passed(run.observations, shown),
             unjudged=unjudged,
@@ -344,6 +348,17 @@ def refused(task: Task, problem_set: ProblemSet, reason: str) -> Grade:
     """Return the grade of a submission that cannot be graded: no points, and the reason."""
     none = tuple(Verdict(check.item, 0.0, check.points, ()) for check in problem_set.checks)
     return replace(_ungraded(task, State.REFUSED, (*task.reasons, reason)), verdicts=none)
+
+
+def _to_be_kept(cells: Iterable[CellResult]) -> Iterator[CellResult]:
+    """Cut what cells have printed to what somebody reads: every command loads all records."""
+    left = _MOST_PRINTED
+    for cell in cells:
+        output = cell.output[: min(left, _MOST_PRINTED_BY_ONE)]
+        left -= len(output)
+        if more := len(cell.output) - len(output):
+            output += f"\n[{more} more characters are not kept]"
+        yield replace(cell, output=output, error=cell.error and cell.error[:_LONGEST_ERROR])
 
 
 def faulty(task: Task, reason: str) -> Grade:

@@ -9,7 +9,7 @@ from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet
 from autograder.grading import grader
 from autograder.grading.grader import Confinement, Grader, Task, libraries_for
-from autograder.records import State, Submission
+from autograder.records import CellResult, State, Submission
 
 
 def probe_with_torch(implementation, inputs):
@@ -76,6 +76,29 @@ def test_tampering_with_messages_is_a_state_of_its_own(
     with Grader(ReleasedSet(toy_course, "toy"), Confinement()) as opened:
         grade = opened.grade(Task(Submission("ada", "toy", data, "digest"), "key", 7)).grade
     assert (grade.state, grade.points) == (state, 90)
+
+
+def test_of_what_cells_print_as_much_is_recorded_as_somebody_reads(
+    toy_course, toys, without_sandbox, monkeypatch
+):
+    """64 MB of it stood in the record, which every command and page loads."""
+    run = grader.Sandbox.run
+
+    def printing(*given):
+        done = run(*given)
+        more = [CellResult(9 + n, f"{n}:" + "x" * 50_000, "y" * 50_000) for n in range(50)]
+        return dataclasses.replace(done, cells=(CellResult(0, "short\n"), *more))
+
+    monkeypatch.setattr(grader.Sandbox, "run", printing)
+    data = as_text(toys.answer(toy_course, double=toys.double, mean=toys.mean)).encode()
+    with Grader(ReleasedSet(toy_course, "toy"), Confinement()) as opened:
+        grade = opened.grade(Task(Submission("ada", "toy", data, "digest"), "key", 7)).grade
+    short, first, *_, last = grade.cells
+    assert (short.output, short.error, len(grade.cells)) == ("short\n", None, 51)
+    assert first.output.startswith("0:xxx") and last.output.endswith(
+        " more characters are not kept]"
+    )
+    assert len(repr(grade)) < 350_000 and last.error == "y" * 2_000
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sized
 from pathlib import Path
 from types import ModuleType
 
@@ -33,6 +34,8 @@ _LEFT_OUT = {".ipynb", ".pyc"}  # of a course for nbgrader: notebooks, and what 
 _NO_NAME = re.compile(r'[<>:"|?*\\\x00-\x1f\x7f]|[ .]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)', re.I)
 # What we write beside notebooks: rules for assistants, pages about a set, its feedback.
 _OURS = re.compile(r"agents\.md|mistakes\.html|rubric\.html|.*-feedback\.html", re.I)
+# A time of the last access that lies ahead is left as it is by the kernel (relatime).
+_AHEAD_SECONDS = 10 * 365 * 86_400
 _NEEDED_HERE = {"autograder", "IPython", "numpy", "torch"}
 
 
@@ -49,8 +52,7 @@ def read_files(folder: Path) -> dict[str, bytes]:
         raise GraderError(f"{folder} is a link; it must be a folder of its own")
     known: dict[str, str] = {}
     paths = list(_below(folder))
-    if len(paths) > MOST_FILES:
-        raise GraderError(f"{folder} hands out {len(paths)} files; at most {MOST_FILES} can be")
+    _refuse_too_many(folder, paths)
     for path in paths:
         name = path.relative_to(folder).as_posix()
         rule = _broken_rule(path, name)
@@ -80,9 +82,10 @@ def to_hand_out(folder: Path) -> tuple[dict[str, bytes], dict[str, str]]:
         The files; and of each that cannot be handed out, why.
 
     Raises:
-        GraderError: if they cannot be read, or are too large.
+        GraderError: if they cannot be read, are too many, or too large.
     """
     of = {path.relative_to(folder).as_posix(): path for path in _below(folder)}
+    _refuse_too_many(folder, of)
     left = {
         name: rule
         for name, path in of.items()
@@ -94,14 +97,19 @@ def to_hand_out(folder: Path) -> tuple[dict[str, bytes], dict[str, str]]:
 
 def put(files: Files, folder: Path) -> Path:
     """Write files into a folder that is empty, or not there yet, to be read by all; return it."""
+    made: set[Path] = set()
     for name, data in files.items():
         path = folder / name
-        for above in (*reversed(path.relative_to(folder).parents),):
+        for above in reversed(path.relative_to(folder).parents):
             if not (folder / above).is_dir():
                 (folder / above).mkdir()
                 (folder / above).chmod(0o755)
+                made.add(folder / above)
         path.write_bytes(data)
         path.chmod(0o444)
+        made.add(path)
+    for path in made:  # whoever reads one leaves no time of it for the next to see
+        os.utime(path, (time.time() + _AHEAD_SECONDS, path.stat().st_mtime))
     return folder
 
 
@@ -176,6 +184,11 @@ def _broken_rule(path: Path, name: str) -> str:
     if clash := modules_in({name: b""}) & ({*sys.stdlib_module_names} | _NEEDED_HERE):
         return f"it would be imported instead of the module {min(clash)}"
     return ""
+
+
+def _refuse_too_many(folder: Path, files: Sized) -> None:
+    if len(files) > MOST_FILES:
+        raise GraderError(f"{folder} hands out {len(files)} files; at most {MOST_FILES} can be")
 
 
 def _contents(folder: Path, paths: list[Path]) -> dict[str, bytes]:

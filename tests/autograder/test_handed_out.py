@@ -15,6 +15,7 @@ from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet
 from autograder.authoring.workspace import bring_files
 from autograder.class_run.own_work import grade_own
+from autograder.cli import teaching_commands
 from autograder.cli.main import main
 from autograder.cli.options import FINDINGS
 from autograder.grading.grader import Confinement, Grader, Task
@@ -89,6 +90,11 @@ RIGHT = "def total(path):\n    return twice(sum(map(int, open(path))))"
 def test_cells_visible_tests_and_hidden_probes_read_the_courses_copy(course):
     """Whatever a student makes of the files: here they are overwritten, removed and replaced."""
     with Grader(ReleasedSet(course, "hw1"), Confinement()) as grader:
+        times = (
+            "import os\npath = os.path.realpath('data/one')\n"
+            "print([os.stat(one).st_atime_ns for one in (path, os.path.dirname(path))])"
+        )
+        before = grade(grader, course, f"{times}\n{RIGHT}").cells[-1].output
         done = grade(grader, course, RIGHT)
         assert (done.points, done.visible) == (5, {"total": True})
         assert [one.error for one in done.cells] == [None, None]
@@ -99,6 +105,7 @@ def test_cells_visible_tests_and_hidden_probes_read_the_courses_copy(course):
             "    except OSError:\n        print('refused')"
         )
         replacing = (
+            "os.listdir(os.path.dirname(os.path.realpath('data/one')))\n"
             "for path in ['numbers.csv', 'data/one']:\n    os.remove(path)\n"
             "    open(path, 'w').write('1000')\nos.mkdir('away')\nos.chdir('away')"
         )
@@ -106,9 +113,8 @@ def test_cells_visible_tests_and_hidden_probes_read_the_courses_copy(course):
         assert (done.points, done.visible) == (5, {"total": True})
         assert done.cells[-1].error is None
         assert done.cells[-1].output.split() == ["refused", "refused"]
-        assert (
-            grade(grader, course, RIGHT).state is State.GRADED
-        )  # nothing is left of the one before
+        done = grade(grader, course, f"{times}\n{RIGHT}")  # nothing is left of those before
+        assert done.state is State.GRADED and done.cells[-1].output == before
     assert (course.folder / "hw1" / FOLDER / "numbers.csv").read_text() == FILES["numbers.csv"]
 
 
@@ -313,3 +319,8 @@ def test_check_under_plain_nbgrader_runs_beside_them(course, tmp_path, monkeypat
     exec(f"{FILES['helpers.py']}\n{RIGHT}", namespace)
     assert nbgrader_cell.score("hw1", "total", namespace) == 5
     assert Path.cwd() == tmp_path
+
+
+def test_page_of_the_assignment_on_a_platform_names_them(course):
+    text = teaching_commands._handed_out(course, "hw1").text
+    assert f"you are given {', '.join(sorted(FILES))}." in text

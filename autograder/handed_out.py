@@ -9,14 +9,17 @@ always the course's copy that is read, whatever a student has made of theirs.
 """
 
 import contextlib
-import importlib
+import itertools
 import os
 import re
 import sys
 import time
+import unicodedata
 from collections.abc import Iterator, Mapping, Sized
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 from autograder.records import GraderError
 
@@ -36,7 +39,7 @@ _NO_NAME = re.compile(r'[<>:"|?*\\\x00-\x1f\x7f]|[ .]$|^(con|prn|aux|nul|com\d|l
 _OURS = re.compile(r"agents\.md|mistakes\.html|rubric\.html|.*-feedback\.html", re.I)
 # A time of the last access that lies ahead is left as it is by the kernel (relatime).
 _AHEAD_SECONDS = 10 * 365 * 86_400
-_NEEDED_HERE = {"autograder", "IPython", "numpy", "torch"}
+_NEEDED_HERE = {"autograder", "IPython", "matplotlib", "numpy", "torch"}
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
@@ -55,9 +58,7 @@ def read_files(folder: Path) -> dict[str, bytes]:
     _refuse_too_many(folder, paths)
     for path in paths:
         name = path.relative_to(folder).as_posix()
-        rule = _broken_rule(path, name)
-        if not rule and known.setdefault(name.casefold(), name) != name:
-            rule = f"it differs from {known[name.casefold()]} in capitals alone"
+        rule = _broken_rule(path, name) or _looks_like(name, known)
         if rule:
             raise GraderError(f"{path} cannot be handed out: {rule}")
     return _contents(folder, [path for path in paths if path.is_file()])
@@ -86,10 +87,12 @@ def to_hand_out(folder: Path) -> tuple[dict[str, bytes], dict[str, str]]:
     """
     of = {path.relative_to(folder).as_posix(): path for path in _below(folder)}
     _refuse_too_many(folder, of)
+    known: dict[str, str] = {}
     left = {
         name: rule
         for name, path in of.items()
-        if path.suffix not in _LEFT_OUT and (rule := _broken_rule(path, name))
+        if path.suffix not in _LEFT_OUT
+        and (rule := _broken_rule(path, name) or _looks_like(name, known))
     }
     files = files_beside(folder)
     return {name: data for name, data in files.items() if name not in left}, left
@@ -126,24 +129,53 @@ def beside(files: Files) -> Iterator[None]:
         return
     from autograder.temporary import temporary_folder  # which students have not who need the rest
 
-    before, modules = os.getcwd(), modules_in(files)
-    others = _taken_out(modules)
+    before, names = os.getcwd(), modules_in(files)
+    modules = _modules_of(files)
+    others = _taken_out(names)
     with temporary_folder("files") as folder:
-        here = str(folder / FOLDER)
-        put(files, Path(here))
-        sys.path.insert(0, here)
-        importlib.invalidate_caches()
-        os.chdir(here)
+        put(files, folder / FOLDER)
+        os.chdir(folder / FOLDER)
+        sys.path.insert(0, modules.folder)
+        sys.modules.update(modules.imported)
         try:
             yield
         finally:
             os.chdir(before)
             with contextlib.suppress(ValueError):
-                sys.path.remove(here)
-            for place in [one for one in sys.path_importer_cache if one.startswith(here)]:
-                del sys.path_importer_cache[place]
-            _taken_out(modules)
+                sys.path.remove(modules.folder)
+            modules.imported = _taken_out(names)
             sys.modules.update(others)
+
+
+@dataclass
+class _Modules:
+    """Modules of some files, imported from a copy that lasts as long as this process.
+
+    A check keeps what it has imported, and that may open what lies beside it whenever it is called.
+    """
+
+    files: Files
+    folder: str
+    closing: contextlib.ExitStack  # were it dropped in a fork, that would delete the folder
+    imported: dict[str, ModuleType] = field(default_factory=dict)
+
+
+_all_modules: list[_Modules] = []
+
+
+def _modules_of(files: Files) -> _Modules:
+    for known in _all_modules:
+        if known.files == files:
+            return known
+    from multiprocessing.util import Finalize
+
+    from autograder.temporary import temporary_folder
+
+    closing = contextlib.ExitStack()
+    folder = put(files, closing.enter_context(temporary_folder("modules")) / FOLDER)
+    Finalize(None, closing.close, exitpriority=0)
+    _all_modules.append(_Modules(dict(files), str(folder), closing))
+    return _all_modules[-1]
 
 
 def modules_in(files: Files) -> set[str]:
@@ -158,12 +190,26 @@ def _taken_out(modules: set[str]) -> dict[str, ModuleType]:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Yield what lies in a folder, links and other things included, in order of their names."""
-    for path in sorted(folder.rglob("*")):
+    """Yield what lies in a folder, links and other things included, in order of their names.
+
+    Raises:
+        GraderError: if a folder cannot be read.
+    """
+    if not folder.exists():
+        return
+    paths = []
+    for above, folders, names in os.walk(folder, onerror=_refuse):
+        inner = [one for one in folders if os.path.islink(os.path.join(above, one))]
+        paths += [Path(above, name) for name in [*names, *inner]]
+    for path in sorted(paths):
         parts = path.relative_to(folder).parts
         hidden = any(part.startswith(".") or part == "__pycache__" for part in parts)
-        if not hidden and path.suffix != ".pyc" and (path.is_symlink() or not path.is_dir()):
+        if not hidden and path.suffix != ".pyc":
             yield path
+
+
+def _refuse(error: OSError) -> NoReturn:
+    raise GraderError(f"{error.filename} cannot be read: {error.strerror}") from None
 
 
 def _broken_rule(path: Path, name: str) -> str:
@@ -171,7 +217,7 @@ def _broken_rule(path: Path, name: str) -> str:
         return "it is a link; put the file itself there"
     if not path.is_file():
         return "it is no plain file"
-    if path.suffix == ".ipynb":
+    if any(part.lower().endswith(".ipynb") for part in name.split("/")):
         return "another notebook is a set of its own"
     if _OURS.fullmatch(name):
         return "a file of that name is written beside notebooks"
@@ -191,6 +237,16 @@ def _refuse_too_many(folder: Path, files: Sized) -> None:
         raise GraderError(f"{folder} hands out {len(files)} files; at most {MOST_FILES} can be")
 
 
+def _looks_like(name: str, known: dict[str, str]) -> str:
+    """Say which other name some system takes for the same, a folder's included; note this one."""
+    parts = name.split("/")
+    for one in map("/".join, itertools.accumulate([[part] for part in parts])):
+        other = known.setdefault(unicodedata.normalize("NFC", one.casefold()), one)
+        if other != one:
+            return f"{one} differs from {other} in capitals alone, or in how accents are spelt"
+    return ""
+
+
 def _contents(folder: Path, paths: list[Path]) -> dict[str, bytes]:
     try:
         n_bytes = sum(path.stat().st_size for path in paths)
@@ -201,4 +257,4 @@ def _contents(folder: Path, paths: list[Path]) -> dict[str, bytes]:
             )
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
     except OSError as error:
-        raise GraderError(f"{error.filename} cannot be read: {error.strerror}") from None
+        _refuse(error)

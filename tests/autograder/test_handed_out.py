@@ -1,6 +1,7 @@
 """Files that students get beside a set's notebook: what may be one, and who reads which copy."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from autograder.cli import teaching_commands
 from autograder.cli.main import main
 from autograder.cli.options import FINDINGS
 from autograder.grading.grader import Confinement, Grader, Task
-from autograder.handed_out import FOLDER, MOST_BYTES, beside, files_beside, read_files
+from autograder.handed_out import FOLDER, MOST_BYTES, beside, files_beside, read_files, to_hand_out
 from autograder.lms import gradescope_package, nbgrader_cell
 from autograder.records import GraderError, State, Submission
 from autograder.sandbox.sandbox import FORCE_TIER
@@ -172,6 +173,11 @@ def spoil_folder(folder):
     (folder / "more").symlink_to(folder.parent.parent)
 
 
+def spoil_name(*paths):
+    for path in paths:
+        path.touch()
+
+
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [
@@ -181,7 +187,18 @@ def spoil_folder(folder):
         (lambda folder: (folder / "a.ipynb").touch(), r"a\.ipynb cannot .* a set of its own"),
         (lambda folder: (folder / "AGENTS.md").touch(), "of that name is written beside notebooks"),
         (lambda folder: (folder / "random.py").touch(), "instead of the module random"),
+        (lambda folder: (folder / "hw1.IPYNB").touch(), "a set of its own"),
+        (
+            lambda folder: (folder / "hw1.ipynb").mkdir() or spoil_name(folder / "hw1.ipynb/a"),
+            "own",
+        ),
         (lambda folder: (folder / "Helpers.py").touch(), "in capitals alone"),
+        (
+            lambda folder: (folder / "DATA").mkdir() or spoil_name(folder / "DATA/two"),
+            "in capitals",
+        ),
+        (lambda folder: spoil_name(folder / "\u00e9", folder / "e\u0301"), "how accents are spelt"),
+        (lambda folder: shutil.rmtree(folder) or folder.touch(), "cannot be read: Not a directory"),
         (lambda folder: (folder / "a:b").touch(), "some system cannot have a file of that name"),
         (lambda folder: (folder / "con.txt").touch(), "some system cannot have a file of that"),
         (
@@ -205,6 +222,13 @@ def test_hidden_files_and_caches_are_no_part_of_it(tmp_path):
     assert read_files(tmp_path / "nowhere") == {}
 
 
+def test_of_names_that_some_system_takes_for_one_adopt_hands_out_the_first(tmp_path):
+    for name in ("A.csv", "a.csv", "hw1.ipynb"):
+        (tmp_path / name).touch()
+    files, left = to_hand_out(tmp_path)
+    assert list(files) == ["A.csv"] and list(left) == ["a.csv"]
+
+
 def test_while_checks_run_the_files_lie_in_a_working_folder_that_is_a_copy(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     other = sys.modules.setdefault("helpers", sys)
@@ -217,6 +241,22 @@ def test_while_checks_run_the_files_lie_in_a_working_folder_that_is_a_copy(tmp_p
         Path("made").touch()
     assert os.getcwd() == str(tmp_path) and list(tmp_path.iterdir()) == []
     assert sys.path == path and sys.modules.pop("helpers") is other
+
+
+def test_module_that_a_check_keeps_opens_what_lies_beside_it(course):
+    (course.folder / "hw1" / FOLDER / "helpers.py").write_text(
+        "from pathlib import Path\n\nHERE = Path(__file__).parent\n\n"
+        "def twice(n):\n    return n * (1 + int((HERE / 'data/one').read_text()))\n"
+    )
+    (check,) = course.problem_set("hw1").checks
+    files = released(course).files
+    for _ in range(2):
+        with beside(files):
+            import helpers
+
+            assert check.reference("numbers.csv") == 14
+            assert helpers.twice is check.reference.__globals__["twice"]
+    assert "helpers" not in sys.modules
 
 
 def released(course):

@@ -17,10 +17,11 @@ from autograder.class_run.own_work import grade_own
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
 from autograder.grading import grader, judge_process
-from autograder.grading.grader import Confinement, Grader
+from autograder.grading.grader import Confinement, Grader, Task
 from autograder.grading.judge_process import JudgingLimits
 from autograder.inside.process_limits import Limits
-from autograder.records import State
+from autograder.lms import gradescope_run
+from autograder.records import State, Submission
 from autograder.store.journal import Journal
 
 QUICK = JudgingLimits(item_seconds=0.2, submission_seconds=1.0)
@@ -148,3 +149,15 @@ def test_explanation_says_what_happened(released, toys, tmp_path, trio):
         with pytest.raises(judge_process.Unjudged, match=WHY.replace(".", r"\.")):
             opened.explain(kept, record.grade.seed, "toy_mean")
         assert opened.explain(kept, record.grade.seed, "toy_double").points == 60
+
+
+@pytest.mark.usefixtures("without_sandbox")
+def test_gradescope_shows_the_task_without_a_score(released, toys):
+    notebook = as_text(toys.answer(released.course, double=toys.double, mean=HUGE)).encode()
+    with Grader(released, CONFINEMENT) as opened:
+        graded = opened.grade(Task(Submission("bo", "toy", notebook, ""), "", 7))
+    results = gradescope_run._results(graded, released.outline, {"visibility": "visible"})
+    assert results["score"] == 60 and results["extra_data"] == {"state": "grader fault"}
+    double, mean = results["tests"]
+    assert double["score"] == 60 and "score" not in mean
+    assert "could not judge your answer" in mean["output"] and WHY in results["output"]

@@ -17,7 +17,7 @@ from autograder.authoring.notebooks import is_ungraded_work
 from autograder.authoring.release import ReleasedSet
 from autograder.grading import judge_process
 from autograder.grading.judge import ItemJudge
-from autograder.grading.judge_process import JudgeProcess, JudgingLimits, Unjudged
+from autograder.grading.judge_process import JudgeProcess, Unjudged
 from autograder.grading.locked_judge import LockedJudge
 from autograder.grading.own_process import OwnProcess
 from autograder.grading.private_paths import private_packages, reference_packages, repository
@@ -28,6 +28,7 @@ from autograder.grading.visible_tests import (
     visible_requests,
     visible_tests,
 )
+from autograder.grading.watched_process import JudgingLimits
 from autograder.handed_out import modules_in
 from autograder.inside.messages import Failure, ProbeRequest
 from autograder.intake.collection import first_few

@@ -125,6 +125,9 @@ def limited(grade: Grade, shown: Shown, repaired: RepairedNotebook | None) -> Gr
     Args:
         repaired: the notebook as it was graded; its own remarks stay.
     """
+    if grade.unjudged:  # what happened is for the instructor
+        ours = [reason for reason in grade.reasons if reason not in grade.unjudged.values()]
+        grade = replace(grade, reasons=tuple(ours), unjudged=dict.fromkeys(grade.unjudged, ""))
     if shown.level is Level.FULL or grade.state is State.REFUSED:
         return grade
     if shown.level is Level.PROPERTIES:

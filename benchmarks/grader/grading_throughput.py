@@ -50,9 +50,10 @@ from autograder.authoring.notebooks import as_text  # noqa: E402
 from autograder.authoring.release import ReleasedSet  # noqa: E402
 from autograder.class_run import pipeline, student_pages  # noqa: E402
 from autograder.class_run.settings import Settings  # noqa: E402
-from autograder.grading import grader, judge_process  # noqa: E402
+from autograder.grading import grader  # noqa: E402
 from autograder.grading.judge import ItemJudge  # noqa: E402
 from autograder.grading.judge_process import JudgeProcess  # noqa: E402
+from autograder.grading.watched_process import WatchedProcess  # noqa: E402
 from autograder.inside.probe import probe_or_failure  # noqa: E402
 from autograder.intake.repair import repair  # noqa: E402
 from autograder.reports import student_feedback  # noqa: E402
@@ -229,7 +230,7 @@ def cost_by_stage(name: str, folder: Path, out: Path, n: int) -> dict[str, float
     """Grade a class in this process; return CPU milliseconds for each submission, by stage."""
     stages = Stages()
     undo = [stages.around(*stage) for stage in _STAGES]
-    end, ask = Session.end, judge_process._Process.ask
+    end, ask = Session.end, WatchedProcess.ask
 
     def asked(process: Any, *question: Any) -> Any:
         answer, took = ask(process, *question)
@@ -242,13 +243,13 @@ def cost_by_stage(name: str, folder: Path, out: Path, n: int) -> dict[str, float
         session.cpu_seconds = 0.0
         return status
 
-    Session.end, judge_process._Process.ask = ended, asked  # type: ignore
+    Session.end, WatchedProcess.ask = ended, asked  # type: ignore
     try:
         started = time.process_time()
         pipeline.grade_class(ReleasedSet(SETS[name], name), folder, Settings(out))
         everything = time.process_time() - started
     finally:
-        Session.end, judge_process._Process.ask = end, ask  # type: ignore
+        Session.end, WatchedProcess.ask = end, ask  # type: ignore
         for take_away in undo:
             take_away()
     beside = stages.seconds["sandbox, inside"] + stages.seconds["judge"]

@@ -14,7 +14,7 @@ from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
 from autograder.cli.main import main
 from autograder.grading import judge_process
-from autograder.grading.judge_process import JudgingLimits
+from autograder.grading.watched_process import JudgingLimits
 from autograder.intake import archives, collection
 from autograder.intake.repair import repair
 from autograder.lms import export, give_back

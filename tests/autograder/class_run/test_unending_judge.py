@@ -18,10 +18,11 @@ from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
 from autograder.grading import grader, judge_process
 from autograder.grading.grader import Confinement, Grader, Task
-from autograder.grading.judge_process import JudgingLimits
+from autograder.grading.watched_process import JudgingLimits
 from autograder.inside.process_limits import Limits
 from autograder.lms import gradescope_run
 from autograder.records import State, Submission
+from autograder.reports.student_feedback import seen_by_student
 from autograder.store.journal import Journal
 
 QUICK = JudgingLimits(item_seconds=0.2, submission_seconds=1.0)
@@ -85,6 +86,9 @@ def test_class_goes_on_and_does_not_wait_for_it_again(released, trio, tmp_path):
     _assert_costs_that_item_alone(first, settings.out)
     page = next((settings.out / "feedback").rglob("bo/**/*.html")).read_text()
     assert "could not judge your answer" in page and "60 of 60" in page
+    (bo,) = (grade for grade in first.grades if grade.student == "bo")
+    seen = seen_by_student(released.outline, bo, None, {})["grade"]
+    assert "not judged" not in str(seen) and list(seen.unjudged) == ["toy_mean"]
     (tmp_path / "at it").unlink()
     again = grade_class(released, trio, settings)  # as every round of --watch does
     assert again.reused == 3 and again.grades == first.grades

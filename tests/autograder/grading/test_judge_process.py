@@ -3,8 +3,10 @@
 import multiprocessing
 import os
 import re
+import resource
 import signal
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +15,10 @@ import numpy as np
 import pytest
 
 from autograder.authoring.checks import Case, Check, Part, ProblemSet
+from autograder.grading import watched_process
 from autograder.grading.judge import ItemJudge
-from autograder.grading.judge_process import JudgeProcess, JudgingLimits, Unjudged, within_limits
+from autograder.grading.judge_process import JudgeProcess, Unjudged, within_limits
+from autograder.grading.watched_process import JudgingLimits
 from autograder.inside.messages import Failure
 from autograder.records import CheckFault, Observation
 
@@ -191,6 +195,114 @@ def test_what_earlier_answers_left_in_the_process_is_nobody_elses_fault(process_
     process = process_of(check, limits=replace(LIMITS, item_seconds=30, submission_seconds=99))
     for _ in range(4):
         assert process.verdict(check, 1, _observed(check, "wrong")).points == 0
+
+
+def _unless_right(judge):
+    """Judge all but the reference's own answer."""
+    return lambda observed, expected, inputs: None if observed == expected else judge(observed)
+
+
+def test_judge_that_breaks_off_takes_no_time_from_the_other_items(process_of):
+    checks = [_check(_unless_right(sys.exit), f"odd{n}") for n in range(3)]
+    process = process_of(*checks, limits=replace(LIMITS, item_seconds=10, submission_seconds=20))
+    for check in checks:
+        with pytest.raises(Unjudged, match="raised SystemExit"):
+            process.verdict(check, 1, _observed(check, "wrong"))
+
+
+def test_words_of_an_answer_are_no_lack_of_memory(process_of):
+    check = _check(_unless_right(lambda observed: {}[observed]))
+    answer = _observed(check, "[enforce fail at alloc_cpu] can't allocate memory")
+    assert process_of(check).verdict(check, 1, answer).points == 0
+
+
+def test_process_that_cannot_end_is_not_waited_for(process_of, monkeypatch):
+    monkeypatch.setattr(watched_process, "_END_SECONDS", 0.05)
+    leaves = _check(
+        _unless_right(lambda _: threading.Thread(target=time.sleep, args=[1e6]).start())
+    )
+    process = process_of(leaves)
+    process.verdict(leaves, 1, _observed(leaves, "wrong"))
+    process.end()
+    hangs_up = _check(_unless_right(lambda _: (os.closerange(3, 1000), time.sleep(1e6))))
+    with pytest.raises(Unjudged, match="hung up and went on"):
+        process_of(hangs_up).verdict(hangs_up, 1, _observed(hangs_up, "wrong"))
+
+
+def test_answer_that_nobody_reads_is_judged_elsewhere(process_of, monkeypatch):
+    """A thread that an earlier answer has left holds Python's lock; a pipe takes 200 kB."""
+    monkeypatch.setattr(watched_process, "_END_SECONDS", 0.05)
+
+    def leave(observed):
+        power = threading.Timer(0.05, lambda: 3 ** (10**9))
+        power.daemon = True
+        power.start()
+
+    leaves = _check(_unless_right(lambda observed: leave(observed) if observed == 1 else "wrong"))
+    limits = JudgingLimits(item_seconds=30, submission_seconds=99, wall_factor=0.02)
+    process = process_of(leaves, limits=limits)
+    process.verdict(leaves, 1, _observed(leaves, 1))
+    time.sleep(0.3)
+    assert process.verdict(leaves, 1, _observed(leaves, "b" * (4 << 20))).points == 0
+
+
+def test_answer_to_a_question_that_was_interrupted_is_nobody_elses(process_of, monkeypatch):
+    def slowly(observed):
+        time.sleep(0.2)
+        return None if observed == "also right" else "wrong"
+
+    def interrupt(*about):
+        raise KeyboardInterrupt
+
+    check = _check(_unless_right(slowly))
+    process = process_of(check, limits=replace(LIMITS, item_seconds=30))
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(watched_process.WatchedProcess, "_look", interrupt)
+        process.verdict(check, 1, _observed(check, "also right"))
+    assert process.verdict(check, 1, _observed(check, "wrong")).points == 0
+
+
+def test_time_in_which_the_grader_itself_was_stopped_does_not_count(process_of, monkeypatch):
+    check = _check(_unless_right(lambda observed: time.sleep(0.2)))
+    process = process_of(check)
+    process.asked(check, 1)
+    clock = iter(range(0, 10**9, 1000))
+    monkeypatch.setattr(watched_process.time, "monotonic", lambda: float(next(clock)))
+    assert process.verdict(check, 1, _observed(check, "also right")).points == 10
+
+
+def test_file_that_a_set_has_opened_can_still_be_read(process_of, tmp_path):
+    (tmp_path / "data").write_text("also right")
+    with open(tmp_path / "data") as data:
+
+        def read(observed):
+            data.seek(0)
+            return None if observed == data.read() else "wrong"
+
+        check = _check(_unless_right(read))
+        assert process_of(check).verdict(check, 1, _observed(check, "also right")).points == 10
+
+
+def _judge_within(most, sender):
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    within = _unless_right(
+        lambda _: None if resource.getrlimit(resource.RLIMIT_AS)[1] == most else "no"
+    )
+    check = _check(within)
+    process = JudgeProcess(ItemJudge(), Released(check), JudgingLimits())
+    process.begin()
+    sender.send(process.verdict(check, 1, _observed(check, "wrong")).points)
+
+
+def test_limit_of_memory_of_the_account_stays(process_of):
+    """Only root could raise it, and everybody else's judges would not start."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    grader = context.Process(target=_judge_within, args=(1 << 40, sender))
+    grader.start()
+    sender.close()
+    assert receiver.recv() == 10
+    grader.join()
 
 
 def _grade_for_ever(sender):

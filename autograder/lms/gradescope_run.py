@@ -258,7 +258,8 @@ def _results(graded: Any, outline: Any, settings: dict[str, Any]) -> dict[str, A
         )
         for note in filter(None, [verdict.fault, *(part.staff_note for part in verdict.parts)]):
             _say(f"\n{verdict.item}:\n{note}")
-    for item in grade.unjudged:  # without a score, which nobody has found
+    for item, why in grade.unjudged.items():  # without a score, which nobody has found
+        _say(why)
         tests.append(
             {
                 "name": outline.titles.get(item, item),

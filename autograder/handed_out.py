@@ -184,6 +184,11 @@ def modules_in(files: Files) -> set[str]:
     return {name.partition("/")[0].removesuffix(".py") for name in of_python}
 
 
+def python_in(files: Files) -> list[str]:
+    """Return the code of modules among files."""
+    return [data.decode("utf-8", "replace") for n, data in files.items() if n.endswith(".py")]
+
+
 def _taken_out(modules: set[str]) -> dict[str, ModuleType]:
     loaded = [name for name in sys.modules if name.partition(".")[0] in modules]
     return {name: sys.modules.pop(name) for name in loaded}

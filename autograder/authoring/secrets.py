@@ -5,11 +5,13 @@ difference: the source of a page, the page, a notebook and an archive of them re
 secret is a run of words; what stands in a released notebook is none.
 """
 
+import contextlib
 import html
 import io
 import json
 import re
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +30,7 @@ _LEAST_LETTERS = 24
 _LEAST_UNLIKE = 5
 _WORD = re.compile(r"[^\W_]+")
 _TAG = re.compile(r"<[^<>]*>")
+_IMPORT = re.compile(r"^(?:from [\w.]+ )?import (?:\([^()]*\)|[^\n(]*)$", re.MULTILINE)
 _ARCHIVES = (".zip", ".whl", ".epub")
 _DEEPEST = 4  # archives within each other
 
@@ -69,7 +72,8 @@ class Secrets:
             text = "\n".join(cell.source for cell in released.notebooks.student.cells)
             # A notebook's file spells the end of a line as \\n, and so does code within a check.
             as_file = "\n".join(map(json.dumps, text.splitlines(keepends=True)))
-            for words in (words_of(text), words_of(as_file)):
+            imports = map(words_of, _imports_of(released))
+            for words in (words_of(text), words_of(as_file), *imports):
                 public.update(_runs(words, range(_SHORTEST, max(_RUN.values()) + 1)))
         for run in public & self._runs.keys():
             del self._runs[run]
@@ -108,6 +112,12 @@ class Secrets:
             self._runs[run] = (kind, origin)
 
 
+def _imports_of(released: ReleasedSet) -> Iterator[str]:
+    """Yield what opens each file of a set's checks: others import the same in the same order."""
+    for path in released.course.check_files(released.name):
+        yield "\n".join(match[0] for match in _IMPORT.finditer(path.read_text(encoding="utf-8")))
+
+
 def given_away(released: ReleasedSet) -> tuple[str, ...]:
     """Say which files that are handed out with a set hold a solution, a check or a mistake."""
     if not released.files:
@@ -128,10 +138,11 @@ def readable(place: str, data: bytes, depth: int = 0) -> Iterator[tuple[str, str
     """Yield each text in a file, with its place: what a reader of that kind of file would see."""
     kind = PurePosixPath(place).suffix.lower()
     if kind in _ARCHIVES and depth < _DEEPEST:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for name in archive.namelist():
-                yield from readable(f"{place}/{name}", archive.read(name), depth + 1)
-        return
+        inner = list(_unpacked(data))
+        for name, packed in inner:
+            yield from readable(f"{place}/{name}", packed, depth + 1)
+        if inner:
+            return
     text = data.decode("utf-8", errors="replace")
     yield place, text
     if kind in (".html", ".xhtml", ".svg", ".xml"):
@@ -141,6 +152,15 @@ def readable(place: str, data: bytes, depth: int = 0) -> Iterator[tuple[str, str
             yield place, "\n".join(_strings(json.loads(text)))
         except (ValueError, RecursionError):
             return
+
+
+def _unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield what can be read of an archive: nothing if it is none, or is locked by a password."""
+    with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for name in archive.namelist():
+            # A damaged file, another method, a password.
+            with contextlib.suppress(zipfile.BadZipFile, zlib.error, EOFError, RuntimeError):
+                yield name, archive.read(name)
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from nbformat import NotebookNode
@@ -29,7 +29,7 @@ from autograder.grading.visible_tests import (
     visible_tests,
 )
 from autograder.grading.watched_process import JudgingLimits
-from autograder.handed_out import modules_in
+from autograder.handed_out import Files, python_in
 from autograder.inside.messages import Failure, ProbeRequest
 from autograder.intake.collection import first_few
 from autograder.intake.repair import RepairedNotebook, repair
@@ -133,12 +133,10 @@ class Grader:
         self._judging = self._judge_of(asked)
         self._visible = visible_tests(student)
         self._sandbox = own or Sandbox(
-            libraries=libraries_for(released.problem_set, student),
+            libraries=libraries_for(released.problem_set, student, released.given_in_sandbox),
             private=(
                 *map(repository, course.folders()),
-                *private_packages(
-                    course.check_files(released.name), student, modules_in(released.files)
-                ),
+                *private_packages(course.check_files(released.name), student, released.files),
                 *confinement.private,
             ),
             limits=confinement.limits or Limits(submission_seconds=released.policy.seconds),
@@ -324,13 +322,15 @@ def _imported_answers(
                 yield f"a cell imports {name}, which holds answers and is not there while grading"
 
 
-def libraries_for(problem_set: ProblemSet, released: NotebookNode) -> tuple[str, ...]:
+def libraries_for(
+    problem_set: ProblemSet, released: NotebookNode, files: Files = MappingProxyType({})
+) -> tuple[str, ...]:
     """Name the slow libraries that submissions to a set are sure to load.
 
-    Those of which the released code, or a probe, holds every word.
+    Those of which the released code, a module beside it, or a probe holds every word.
     """
     words: set[str] = set()
-    for source in _sources(problem_set, released):
+    for source in (*_sources(problem_set, released), *python_in(files)):
         words.update(re.findall(r"\w+", source))
     return tuple(name for name in LIBRARIES if words.issuperset(name.split(".")))
 

@@ -12,13 +12,15 @@ import importlib.metadata
 import importlib.util
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from nbformat import NotebookNode
 
 from autograder.authoring.checks import Check
+from autograder.handed_out import Files, modules_in, python_in
 from autograder.inside.probe import package_of
 from autograder.sandbox.mounts import copies, installed_with_the_grader
 
@@ -26,19 +28,20 @@ _SANDBOX_NEEDS = ("ipython", "matplotlib", "numpy", "torch", "tqdm")
 
 
 def private_packages(
-    checks: Iterable[Path], released: NotebookNode, handed_out: Collection[str] = ()
+    checks: Iterable[Path], released: NotebookNode, handed_out: Files = MappingProxyType({})
 ) -> tuple[Path, ...]:
     """Return files and folders of installed packages that student code must not reach.
 
     Args:
         checks: the files that decide how a set is judged.
         released: the set's notebook as students get it.
-        handed_out: modules that they get beside it.
+        handed_out: what they get beside it.
     """
     sources = [path.read_text(encoding="utf-8") for path in checks]
     given = [cell.source for cell in released.cells if cell.cell_type == "code"]
+    given += python_in(handed_out)
     names = imported_packages(sources) - imported_packages(given) - _needed(_SANDBOX_NEEDS)
-    names -= set(handed_out)
+    names -= modules_in(handed_out)
     names |= installed_with_the_grader()
     first = (path for name in sorted(names) for path in _places(name))
     return tuple(dict.fromkeys((*first, *copies(names))))

@@ -8,6 +8,7 @@ is read by its cells alone.
 import contextlib
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 
 
@@ -45,7 +46,19 @@ class FilesBeside:
             with contextlib.suppress(OSError):
                 if os.path.islink(path) and os.readlink(path) == target:
                     continue
-                os.makedirs(os.path.dirname(path), exist_ok=True)
+                self._make_folders(name)
                 if os.path.lexists(path):
-                    os.rename(path, f"{path}.changed")
+                    self._move_away(path)
                 os.symlink(target, path)
+
+    def _make_folders(self, name: str) -> None:
+        path = self._home
+        for part in name.split("/")[:-1]:
+            path = os.path.join(path, part)
+            if os.path.islink(path) or not os.path.isdir(path):
+                if os.path.lexists(path):
+                    self._move_away(path)
+                os.mkdir(path)
+
+    def _move_away(self, path: str) -> None:
+        os.rename(path, os.path.join(tempfile.mkdtemp(prefix=".changed-", dir=self._home), "it"))

@@ -74,10 +74,12 @@ from pathlib import Path
 from autograder.grading import grader, private_paths
 from autograder.authoring.course import Course
 from autograder.authoring.release import ReleasedSet
+from autograder.handed_out import python_in
 released = ReleasedSet(Course(Path(sys.argv[1])), sys.argv[2])
 released.problem_set
 cells = released.notebooks.student.cells
-given = private_paths.imported_packages(c.source for c in cells if c.cell_type == "code")
+code = [cell.source for cell in cells if cell.cell_type == "code"]
+given = private_paths.imported_packages([*code, *python_in(released.files)])
 files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
 names = {name.partition(".")[0] for name in sys.modules} | given
 print(json.dumps({"files": [file for file in files if file], "modules": sorted(names)}))
@@ -170,8 +172,9 @@ def _files(course: Course, name: str, needs: _Needs) -> Iterator[tuple[str, Path
     asked_for = course.source(name).read_text(encoding="utf-8")
     given = {course.source(name).parent / FOLDER / one for one in ReleasedSet(course, name).files}
     for path in own | inside | given:
-        # Weights are large; a set that needs a model names its folder.
+        # Weights are large; a set that needs a model names its folder, or hands it out.
         is_idle = path.suffix == ".safetensors" and path.parent.name not in asked_for
+        is_idle &= path not in given
         if path.suffix != ".pyc" and not is_idle:
             yield path.relative_to(root).as_posix(), path
 

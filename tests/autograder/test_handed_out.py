@@ -14,12 +14,14 @@ from autograder.authoring.edition import make
 from autograder.authoring.files_needed import files_missing
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet
+from autograder.authoring.secrets import given_away
 from autograder.authoring.workspace import bring_files
 from autograder.class_run.own_work import grade_own
 from autograder.cli import teaching_commands
 from autograder.cli.main import main
 from autograder.cli.options import FINDINGS
-from autograder.grading.grader import Confinement, Grader, Task
+from autograder.grading.grader import Confinement, Grader, Task, libraries_for
+from autograder.grading.private_paths import private_packages
 from autograder.handed_out import FOLDER, MOST_BYTES, beside, files_beside, read_files, to_hand_out
 from autograder.lms import gradescope_package, nbgrader_cell
 from autograder.records import GraderError, State, Submission
@@ -110,6 +112,13 @@ def test_cells_visible_tests_and_hidden_probes_read_the_courses_copy(course):
             "for path in ['numbers.csv', 'data/one']:\n    os.remove(path)\n"
             "    open(path, 'w').write('1000')\nos.mkdir('away')\nos.chdir('away')"
         )
+        in_the_way = (
+            "import os, shutil\nos.makedirs('numbers.csv.changed/x')\nos.remove('numbers.csv')\n"
+            "os.makedirs('numbers.csv/x')\nshutil.rmtree('data')\n"
+        )
+        for data in ("open('data', 'w').write('1000')", "os.symlink('/nowhere', 'data')"):
+            done = grade(grader, course, RIGHT, in_the_way + data)
+            assert (done.points, done.visible) == (5, {"total": True})
         done = grade(grader, course, RIGHT, writing, replacing)
         assert (done.points, done.visible) == (5, {"total": True})
         assert done.cells[-1].error is None
@@ -327,10 +336,44 @@ def test_file_that_holds_a_solution_or_a_check_is_not_released(course, tmp_path)
     assert said in checked.stdout
 
 
+def test_what_checks_import_and_archives_that_cannot_be_read_give_nothing_away(course):
+    checks, own = course.folder / "hw1" / "problem_set.py", course.folder / "hw1" / FOLDER
+    imports = (
+        "from collections.abc import Iterator, Sequence\nfrom dataclasses import dataclass\n"
+        "from pathlib import (\n    Path,\n    PurePath,\n)\n"
+    )
+    for path in (checks, own / "helpers.py"):
+        path.write_text(imports + path.read_text())
+    (own / "damaged.zip").write_bytes(b"no archive")
+    assert given_away(released(course)) == ()
+    (own / "damaged.zip").write_text(checks.read_text())
+    assert given_away(released(course)) != ()
+
+
+def test_what_handed_out_modules_import_is_held_ready_and_not_hidden(course):
+    """As the notebook's own imports are, though a check imports the same."""
+    files, checks = course.folder / "hw1" / FOLDER, course.folder / "hw1" / "problem_set.py"
+    checks.write_text("import click\n" + checks.read_text())
+    hidden = private_packages([checks], released(course).notebooks.student, released(course).files)
+    assert any(path.name == "click" for path in hidden)
+    (files / "helpers.py").write_text("import click\nimport torch\n" + FILES["helpers.py"])
+    made = released(course)
+    hidden = private_packages([checks], made.notebooks.student, made.files)
+    assert not any(path.name == "click" for path in hidden)
+    assert libraries_for(made.problem_set, made.notebooks.student, made.files) == ("torch",)
+
+
 def test_gradescope_package_holds_them(course):
-    needs = gradescope_package._Needs((), ())
+    (course.folder / "hw1" / FOLDER / "head.safetensors").touch()
+    needs = gradescope_package._needs(course, "hw1")
+    assert not any("tqdm" in package for package in needs.requirements)
+    with (course.folder / "hw1" / FOLDER / "helpers.py").open("a") as file:
+        file.write("def show():\n    import tqdm\n")
+    needs = gradescope_package._needs(course, "hw1")
+    assert any("tqdm" in package for package in needs.requirements)
     packed = dict(gradescope_package._files(course, "hw1", needs))
-    assert {name: packed[f"course/hw1/files/{name}"].read_text() for name in FILES} == FILES
+    assert {f"course/hw1/files/{name}" for name in FILES} <= packed.keys()
+    assert "course/hw1/files/head.safetensors" in packed
 
 
 def test_changed_file_has_grades_made_again(course):

@@ -159,6 +159,8 @@ def bring_files(name: str, files: Files, work: Path) -> list[str]:
             if is_theirs and before is not None:
                 kept = keep_beside(path, before)
                 lines.append(f"{name}: {place} is newer; yours, as it was, is {kept.name}")
+                # Before it is listed: else a run that is killed in between would seem to be done.
+                write_atomically(path, data)
             own.write(place, data)
     except OSError as error:
         raise GraderError(

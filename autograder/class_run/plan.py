@@ -69,7 +69,8 @@ class Received:
         if self.earlier is None or self.held:
             return self.held and self.earlier is not None
         grade = self.earlier.grade
-        fault = grade.state is State.GRADER_FAULT and not grade.unjudged
+        others = not grade.unjudged or any(verdict.fault for verdict in grade.verdicts)
+        fault = grade.state is State.GRADER_FAULT and others
         return resume and self.earlier.key == self.task.key and not fault
 
 

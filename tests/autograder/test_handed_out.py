@@ -1,5 +1,6 @@
 """Files that students get beside a set's notebook: what may be one, and who reads which copy."""
 
+import contextlib
 import os
 import shutil
 import sys
@@ -306,6 +307,29 @@ def test_what_a_student_changed_stays_until_the_release_changes_and_then_beside_
     (kept,) = work.glob("numbers-*.csv")
     assert kept.name in line and kept.read_text() == "mine"
     assert (work / "numbers.csv").read_text() == "5" and bring() == []
+
+
+@pytest.mark.parametrize("n_before", range(4))
+def test_killed_while_a_newer_file_comes_it_comes_with_the_next_run(
+    course, tmp_path, monkeypatch, n_before
+):
+    folder = tmp_path / "hw1"
+    bring_files("hw1", {"numbers.csv": b"1"}, tmp_path)
+    (folder / "numbers.csv").write_text("mine")
+    replace, done = os.replace, []
+
+    def killed(*places):
+        if len(done) == n_before:
+            raise KeyboardInterrupt
+        done.append(replace(*places))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", killed)
+        with contextlib.suppress(KeyboardInterrupt):
+            bring_files("hw1", {"numbers.csv": b"2"}, tmp_path)
+    bring_files("hw1", {"numbers.csv": b"2"}, tmp_path)
+    assert (folder / "numbers.csv").read_text() == "2"
+    assert "mine" in {path.read_text() for path in folder.glob("numbers-*.csv")}
 
 
 def test_workspace_and_edition_bring_them_and_a_released_folder_alone_does(course, tmp_path):

@@ -10,4 +10,4 @@ class _Shaped:
         return item[0]
 
 
-Bool = Float = Int = Integer = _Shaped
+Bool = Float = Int = Int8 = Integer = UInt8 = _Shaped

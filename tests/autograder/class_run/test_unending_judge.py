@@ -15,15 +15,16 @@ from autograder.authoring.release import ReleasedSet
 from autograder.class_run import own_work
 from autograder.class_run.own_work import grade_own
 from autograder.class_run.pipeline import grade_class
+from autograder.class_run.plan import Received
 from autograder.class_run.settings import Settings
 from autograder.grading import grader, judge_process
 from autograder.grading.grader import Confinement, Grader, Task
 from autograder.grading.watched_process import JudgingLimits
 from autograder.inside.process_limits import Limits
 from autograder.lms import gradescope_run
-from autograder.records import State, Submission
+from autograder.records import Grade, Origin, State, Submission, Timing, Verdict
 from autograder.reports.student_feedback import seen_by_student
-from autograder.store.journal import Journal
+from autograder.store.journal import Journal, Record
 
 QUICK = JudgingLimits(item_seconds=0.2, submission_seconds=1.0)
 CONFINEMENT = Confinement(Limits(cell_seconds=20, submission_seconds=60), judging=QUICK)
@@ -166,3 +167,13 @@ def test_gradescope_shows_the_task_without_a_score(released, toys, capsys):
     assert double["score"] == 60 and "score" not in mean
     assert "could not judge your answer" in mean["output"]
     assert "did not end" not in str(results) and WHY in capsys.readouterr().out
+
+
+def test_a_fault_of_another_item_is_tried_again():
+    fault = Verdict("toy_double", 0.0, 60.0, fault="its reference version raises")
+    for verdicts, stands in (((), True), ((fault,), False)):
+        grade = Grade("bo", "toy", State.GRADER_FAULT, "ab" * 32, 7, verdicts)
+        earlier = Record("key", replace(grade, unjudged={"toy_mean": "did not end"}))
+        task = Task(Submission("bo", "toy", b"", "ab" * 32), "key", 7)
+        received = Received(task, Timing(), {}, earlier, Origin())
+        assert received.takes_over(resume=True) == stands

@@ -170,7 +170,7 @@ def test_gradescope_shows_the_task_without_a_score(released, toys, capsys):
 
 
 def test_a_fault_of_another_item_is_tried_again():
-    fault = Verdict("toy_double", 0.0, 60.0, fault="its reference version raises")
+    fault = Verdict("toy_double", 0.0, 60.0, (), fault="its reference version raises")
     for verdicts, stands in (((), True), ((fault,), False)):
         grade = Grade("bo", "toy", State.GRADER_FAULT, "ab" * 32, 7, verdicts)
         earlier = Record("key", replace(grade, unjudged={"toy_mean": "did not end"}))

@@ -1,11 +1,17 @@
 """The leaderboard of a toy challenge: doubling in the least CPU time."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from autograder.authoring.release import ReleasedSet
-from autograder.class_run.leaderboard import make_leaderboard, plain_board
+from autograder.class_run.leaderboard import (
+    NotRankedError,
+    _score,
+    make_leaderboard,
+    plain_board,
+)
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
 from autograder.grading import grader
@@ -222,3 +228,10 @@ def test_page_that_cannot_be_written_is_one_line_before_anything_runs(board, tmp
     (tmp_path / "out" / "leaderboard").write_text("in the way")
     with pytest.raises(GraderError, match=r"out/leaderboard\S* cannot be written: Not a dir"):
         board(ada=RIGHT)
+
+
+def test_answer_whose_judge_had_to_be_ended_is_not_ranked_and_the_board_says_why():
+    ended = {"toy_double": "toy_double was not judged"}
+    grader = SimpleNamespace(judge=lambda *_, **__: (None, (), ended))
+    with pytest.raises(NotRankedError, match="toy_double was not judged"):
+        _score(grader, SimpleNamespace(check=None), None, 7)
